@@ -205,7 +205,7 @@ TEST_CASE("each folder of a module that is one way inside is a library of its ow
 const std::map<std::string, std::set<std::string>> kOnlyIn = {
     // A command for a host is a script for /bin/sh, and what sends it says so to any login shell.
     {"login_shell_command(",
-     {"src/base/login_shell.hpp", "src/base/login_shell.cpp", "src/ssh/command.cpp",
+     {"src/base/login_shell.hpp", "src/base/login_shell.cpp", "src/ssh/running_command.cpp",
       "src/ssh/interactive.cpp", "src/ssh/openssh_session.cpp", "src/agent/files/relay.cpp",
       "src/agent/jobs/rsh.cpp"}},
     {"libssh2_channel_process_startup(", {"src/ssh/libssh2_link.cpp", "src/ssh/interactive.cpp"}},

@@ -8,7 +8,7 @@
 #include "base/names.hpp"
 #include "cli/program/common_flags.hpp"
 #include "config/settings.hpp"
-#include "provision/cloud/endpoint.hpp"
+#include "provision/cloud/service_endpoint.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {

@@ -4,7 +4,7 @@
 #include "base/names.hpp"
 #include "base/utf8.hpp"
 #include "cli/ui/description.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 #include "cli/ui/yaml.hpp"
 
 namespace fastgpu::cli {

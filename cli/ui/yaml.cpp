@@ -6,7 +6,7 @@
 
 #include "base/ascii.hpp"
 #include "base/contains.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/workflows/reachable_hosts.hpp"
 #include "cli/workflows/spot_notices.hpp"
-#include "launcher/guards.hpp"
+#include "launcher/guard_orders.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/timers.hpp"
 #include "provision/first_contact.hpp"

@@ -2,7 +2,7 @@
 
 #include "base/time_text.hpp"
 #include "cli/workflows/reachable_hosts.hpp"
-#include "launcher/guards.hpp"
+#include "launcher/guard_orders.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {

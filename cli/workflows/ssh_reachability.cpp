@@ -4,7 +4,7 @@
 
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/host_keys.hpp"
-#include "cli/workflows/node_scripts/storage.hpp"
+#include "cli/workflows/node_scripts/storage_script.hpp"
 #include "provision/providers.hpp"
 #include "ssh/reachable.hpp"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/codecs/low_rank.hpp"
-#include "comm/codecs/table.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/bench/bench_program.hpp"
 #include "comm/bench/codec_steps.hpp"
 #include "comm/bench/fastgpu_library.hpp"
 #include "comm/bench/gradients.hpp"
-#include "comm/bench/program.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/trace/links.hpp"
+#include "comm/trace/link_counts.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
@@ -28,7 +28,7 @@ void run(const BenchSettings& settings) {
   connections.warn = [](const std::string& sentence) {
     std::fprintf(stderr, "fastgpu-comm-bench: %s\n", sentence.c_str());
   };
-  if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
+  if (!connections.network_report.empty()) connections.warn(connections.network_report);
   Communicator communicator(std::move(connections));
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);

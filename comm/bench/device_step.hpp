@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/gpu/device.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm::bench {
 

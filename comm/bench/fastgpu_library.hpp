@@ -1,8 +1,8 @@
 // libfastgpu_comm for the measuring program.
 #pragma once
 
-#include "comm/bench/library.hpp"
-#include "comm/bench/settings.hpp"
+#include "comm/bench/bench_library.hpp"
+#include "comm/bench/bench_settings.hpp"
 #include "comm/communicator/communicator.hpp"
 
 namespace fastgpu::comm::bench {

@@ -15,8 +15,8 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/bench/program.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/bench/bench_program.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {

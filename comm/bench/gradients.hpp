@@ -4,7 +4,7 @@
 #include "comm/bench/measure.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm::bench {
 

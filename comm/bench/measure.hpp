@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/bench/library.hpp"
+#include "comm/bench/bench_library.hpp"
+#include "comm/bench/bench_settings.hpp"
 #include "comm/bench/result.hpp"
-#include "comm/bench/settings.hpp"
 
 namespace fastgpu::comm::bench {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "comm/bench/bench_settings.hpp"
 #include "comm/bench/models.hpp"
-#include "comm/bench/settings.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 

@@ -1,9 +1,9 @@
 // bench_comm_mpi: times MPI's collectives as fastgpu-comm-bench does ours. Run it by mpirun.
 #include <mpi.h>
 
+#include "comm/bench/bench_program.hpp"
 #include "comm/bench/measure.hpp"
 #include "comm/bench/mpi_library.hpp"
-#include "comm/bench/program.hpp"
 
 int main(int count, char** arguments) {
   using namespace fastgpu::comm::bench;

@@ -1,7 +1,7 @@
 // MPI for the measuring programs. Those that have it run under mpirun.
 #pragma once
 
-#include "comm/bench/library.hpp"
+#include "comm/bench/bench_library.hpp"
 
 namespace fastgpu::comm::bench {
 

@@ -6,10 +6,10 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/bench/bench_program.hpp"
 #include "comm/bench/fastgpu_library.hpp"
 #include "comm/bench/measure.hpp"
 #include "comm/bench/mpi_library.hpp"
-#include "comm/bench/program.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/communicator/join.hpp"
 

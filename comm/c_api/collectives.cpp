@@ -1,6 +1,6 @@
 // The C ABI: collectives and messages.
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 
 using fastgpu::comm::Communicator;

@@ -2,7 +2,7 @@
 #include "comm/include/fastgpu_comm/device.h"
 
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/make_device.hpp"
 #include "comm/c_api/outcome.hpp"

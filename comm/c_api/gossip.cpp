@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
 

@@ -1,7 +1,7 @@
 // The description of a gradient or parameter from C, checked.
 #pragma once
 
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 #include "comm/include/fastgpu_comm.h"
 
 namespace fastgpu::comm::c_api {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/gradient_info.hpp"
-#include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/make_device.hpp"
 #include "comm/c_api/outcome.hpp"
-#include "comm/gossip/settings.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;

@@ -13,7 +13,7 @@
 #include "comm/gpu/device_collectives.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/include/fastgpu_comm.h"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace fastgpu::comm::c_api {
 

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
 #include "comm/communicator/join.hpp"
-#include "comm/gossip/settings.hpp"
-#include "comm/gradients/settings.hpp"
-#include "comm/multistep/settings.hpp"
+#include "comm/gossip/gossip_settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -85,7 +85,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     connections.warn = [](const std::string& sentence) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
-    if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
+    if (!connections.network_report.empty()) connections.warn(connections.network_report);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
   });
 }

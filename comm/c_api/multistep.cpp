@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/gradient_info.hpp"
-#include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "comm/c_api/arguments.hpp"
-#include "comm/c_api/guard.hpp"
+#include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 
 namespace fastgpu::comm::c_api {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "comm/rendezvous/connections.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace fastgpu::comm {
 

@@ -9,10 +9,6 @@
 namespace fastgpu::comm::mpi {
 namespace {
 
-bool is_reduction(CallKind kind) {
-  return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter;
-}
-
 /// Returns the count that MPI wants for the call, which is the same for all its ranks.
 std::uint64_t count_of(const Call& call, std::size_t of_result) {
   return is_reduction(call.kind) ? of_result / size_of(call.reduction.type) : call.bytes;

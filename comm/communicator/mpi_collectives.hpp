@@ -6,7 +6,7 @@
 
 #include "comm/engine/call.hpp"
 #include "comm/engine/offloaded_collective.hpp"
-#include "comm/mpi/world.hpp"
+#include "comm/mpi/mpi_world.hpp"
 
 namespace fastgpu::comm::mpi {
 

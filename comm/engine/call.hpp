@@ -22,6 +22,11 @@ enum class CallKind : std::uint8_t {
   message  ///< A message from one rank to another, unknown to the others.
 };
 
+/// Returns whether numbers of several ranks become one.
+constexpr bool is_reduction(CallKind kind) noexcept {
+  return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter;
+}
+
 /// The plan of all-reduces, if one was set: by the user, or by the search for the quickest.
 struct AllReducePlan {
   std::optional<Algorithm> algorithm{};

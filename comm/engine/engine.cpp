@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 /// A few hundred microseconds on a core that no other thread wants.
 constexpr int kYieldsOfWaiter = 1000;
+/// Until a call of few bytes becomes an operation, which can be driven beside others.
+constexpr int kYieldsOfDirectRun = 50;
 /// The background thread leaves the core to the program sooner.
 constexpr int kYieldsOfDriver = 100;
 
@@ -102,8 +104,21 @@ std::shared_ptr<Operation> Engine::start(Work work) {
 
 void Engine::run(Work work, Reminder* reminder) {
   Lock lock = enter();
-  const auto operation = runner_.start(std::move(work));
-  wait(lock, *operation, reminder);
+  count_waiting_thread(work);
+  AdaptiveWait looks(spin_policy_, kYieldsOfDirectRun);
+  const auto operation =
+      runner_.run_or_start(std::move(work), [&] { return entering_ == 0 && !looks.pause(); });
+  if (operation) return wait(lock, *operation, reminder);
+  looks.reset();
+  keep_watch();
+}
+
+/// A thread that has once waited may do what other ranks wait for.
+void Engine::count_waiting_thread(const Work& work) {
+  const std::thread::id self = std::this_thread::get_id();
+  if (work.is_courtesy || self == last_waiting_) return;
+  waiting_threads_.insert(self);
+  last_waiting_ = self;
 }
 
 void Engine::give_up(const Error& error) {
@@ -185,7 +200,7 @@ void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
   AdaptiveWait adaptive_wait(spin_policy_, kYieldsOfWaiter);
   WaitClock clock;
   ++waiters_;
-  if (!operation.work().is_courtesy) waiting_threads_.insert(std::this_thread::get_id());
+  count_waiting_thread(operation.work());
   while (!operation.is_done()) {
     if (clock.is_due()) check_interpreter(lock);
     if (runner_.progress()) {

@@ -110,6 +110,7 @@ class Engine final : private RunnerEvents {
   /// threads.
   Lock enter() const;
   void wait(Lock& lock, Operation& operation, Reminder* reminder);
+  void count_waiting_thread(const Work& work);
   bool has_work() const;
   void check_interpreter(Lock& lock);
   void give_warnings(Lock& lock);
@@ -130,6 +131,7 @@ class Engine final : private RunnerEvents {
   SpinPolicy spin_policy_;
   int waiters_ = 0;
   std::set<std::thread::id> waiting_threads_;  ///< Threads that have ever waited.
+  std::thread::id last_waiting_;               ///< One of them.
   std::condition_variable_any idle_;
   std::optional<ForkGuard> fork_guard_;
   std::optional<std::jthread> driver_;

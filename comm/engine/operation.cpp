@@ -14,13 +14,52 @@ constexpr std::size_t kFewSteps = 64;
 
 }  // namespace
 
+// ---- the memory of steps ----
+
+std::span<std::byte> StepMemory::bytes(const Part& part) const {
+  const std::size_t begin = part.offset * element_;
+  const std::size_t size = part.count * element_;
+  assert(part.buffer != Buffer::input);  // Programs do not write what is only read.
+  return part.buffer == Buffer::data ? work_.data.subspan(begin, size)
+                                     : scratch_.subspan(begin, size);
+}
+
+std::span<const std::byte> StepMemory::readable(const Part& part) const {
+  if (part.buffer != Buffer::input) return bytes(part);
+  return work_.input.subspan(part.offset * element_, part.count * element_);
+}
+
+void StepMemory::run(const Step& step) const {
+  MessageSink sink{.memory = bytes(step.to)};
+  if (step.kind == StepKind::reduce) sink.reduction = work_.reduction;
+  sink.take(0, readable(step.from));
+}
+
+void StepMemory::finish(StepIndex step) const {
+  const PreparedProgram& prepared = *work_.program;
+  if (!prepared.is_sum[step]) return;
+  comm::finish(bytes(prepared.program.steps[step].to), work_.reduction,
+               static_cast<int>(work_.group->size()));
+}
+
+void StepMemory::finish_all() const {
+  if (work_.program->averaging == Averaging::at_end)
+    comm::finish(work_.data, work_.reduction, static_cast<int>(work_.group->size()));
+}
+
+MessageTag tag_of(const Work& work, StepIndex step) noexcept {
+  const std::uint64_t lane = work.program->program.steps[step].lane;
+  return {work.tag_base | lane << 20 | work.program->number[step]};
+}
+
+// ---- operations ----
+
 void Operation::reset(Work work) {
   work_ = std::move(work);
   const PreparedProgram& prepared = *work_.program;
   const StepLists& before = prepared.dependencies.before;
-  element_ = size_of(work_.reduction.type);
   left_ = prepared.program.steps.size();
-  scratch_.resize(prepared.program.scratch * element_);
+  scratch_.resize(prepared.program.scratch * size_of(work_.reduction.type));
   if (work_.has_note) note_ = encode(work_.call);
   sendings_.assign(prepared.sends, {});
   receivings_.assign(prepared.receives, {});
@@ -39,6 +78,16 @@ void Operation::reset(Work work) {
   }
   if (work_.offloaded) left_ = 1;
   if (prepared.averaging == Averaging::before) divide();
+}
+
+void Operation::skip(std::span<const StepIndex> steps, std::span<const std::byte> scratch) {
+  std::ranges::copy(scratch, scratch_.begin());
+  for (const StepIndex step : steps)
+    for (const StepIndex after : work_.program->dependencies.after[step])
+      if (--waits_for_[after] == 0) ready_.push_back(after);
+  std::erase_if(ready_,
+                [&](StepIndex step) { return std::ranges::find(steps, step) != steps.end(); });
+  left_ -= steps.size();
 }
 
 bool Operation::is_small() const noexcept {
@@ -60,41 +109,14 @@ std::optional<StepIndex> Operation::next() noexcept {
   return ready_[next_ready_++];
 }
 
-std::span<std::byte> Operation::bytes(const Part& part) const {
-  const std::size_t begin = part.offset * element_;
-  const std::size_t size = part.count * element_;
-  switch (part.buffer) {
-    case Buffer::data:
-      return work_.data.subspan(begin, size);
-    case Buffer::scratch:
-      return std::span(const_cast<std::byte*>(scratch_.data()), scratch_.size())
-          .subspan(begin, size);
-    case Buffer::input:
-      break;
-  }
-  assert(part.buffer != Buffer::input);  // Programs do not write what is only read.
-  return {};
-}
-
-std::span<const std::byte> Operation::readable(const Part& part) const {
-  if (part.buffer != Buffer::input) return bytes(part);
-  return work_.input.subspan(part.offset * element_, part.count * element_);
-}
-
-MessageTag Operation::tag_of(StepIndex step) const noexcept {
-  const std::uint64_t lane = work_.program->program.steps[step].lane;
-  return {work_.tag_base | lane << 20 | work_.program->number[step]};
-}
-
 Sending& Operation::sending(StepIndex step) {
   const Step& what = work_.program->program.steps[step];
   Sending& sending = sendings_[work_.program->transfer[step]];
   sending.peer = world_rank(what.peer);
-  sending.tag = tag_of(step);
-  sending.bytes = readable(what.from);
+  sending.tag = tag_of(work_, step);
+  sending.bytes = memory().readable(what.from);
   sending.priority = work_.priority;
-  const CallKind kind = work_.call.kind;
-  sending.is_reduced = kind == CallKind::all_reduce || kind == CallKind::reduce_scatter;
+  sending.is_reduced = is_reduction(work_.call.kind);
   sending.note = work_.has_note && work_.program->carries_note[step] ? &note_ : nullptr;
   sending.operation = this;
   sending.step = step;
@@ -106,8 +128,8 @@ Receiving& Operation::receiving(StepIndex step) {
   const Step& what = work_.program->program.steps[step];
   Receiving& receiving = receivings_[work_.program->transfer[step]];
   receiving.peer = world_rank(what.peer);
-  receiving.tag = tag_of(step);
-  receiving.sink.memory = bytes(what.to);
+  receiving.tag = tag_of(work_, step);
+  receiving.sink.memory = memory().bytes(what.to);
   if (what.kind == StepKind::receive_reduce) receiving.sink.reduction = work_.reduction;
   receiving.operation = this;
   receiving.step = step;
@@ -116,21 +138,15 @@ Receiving& Operation::receiving(StepIndex step) {
 }
 
 void Operation::run(StepIndex step) {
-  const Step& what = work_.program->program.steps[step];
-  MessageSink sink{.memory = bytes(what.to)};
-  if (what.kind == StepKind::reduce) sink.reduction = work_.reduction;
-  sink.take(0, readable(what.from));
+  memory().run(work_.program->program.steps[step]);
 }
 
 void Operation::finished(StepIndex step) {
-  const PreparedProgram& prepared = *work_.program;
   is_on_its_way_[step] = false;
-  const int ranks = static_cast<int>(work_.group->size());
-  if (prepared.is_sum[step]) finish(bytes(prepared.program.steps[step].to), work_.reduction, ranks);
-  for (const StepIndex after : prepared.dependencies.after[step])
+  memory().finish(step);
+  for (const StepIndex after : work_.program->dependencies.after[step])
     if (--waits_for_[after] == 0) ready_.push_back(after);
-  if (--left_ == 0 && prepared.averaging == Averaging::at_end)
-    finish(work_.data, work_.reduction, ranks);
+  if (--left_ == 0) memory().finish_all();
 }
 
 void Operation::finished_offloaded() {

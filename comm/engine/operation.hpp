@@ -34,6 +34,32 @@ struct Work {
       offloaded{};  ///< Runs it instead of the program, which is empty.
 };
 
+/// The memory that the steps of a work read and write. Borrows both.
+class StepMemory {
+ public:
+  StepMemory(const Work& work, std::span<std::byte> scratch)
+      : work_(work), scratch_(scratch), element_(size_of(work.reduction.type)) {}
+
+  std::span<std::byte> bytes(const Part& part) const;
+  std::span<const std::byte> readable(const Part& part) const;
+
+  /// Runs a step that needs no other rank.
+  void run(const Step& step) const;
+
+  /// Divides the sums of an average that are whole after this step.
+  void finish(StepIndex step) const;
+  /// Divides the sums after the last step.
+  void finish_all() const;
+
+ private:
+  const Work& work_;
+  std::span<std::byte> scratch_;
+  std::size_t element_;
+};
+
+/// Returns the tag of the message of a step.
+MessageTag tag_of(const Work& work, StepIndex step) noexcept;
+
 class Operation;
 
 struct Sending : Outgoing {
@@ -58,6 +84,9 @@ class Operation {
 
   /// Begins other work after the end of this one, in the same memory.
   void reset(Work work);
+
+  /// Leaves out steps that have been run with this scratch memory. Follows `reset`.
+  void skip(std::span<const StepIndex> steps, std::span<const std::byte> scratch);
 
   /// Returns true if it keeps little memory, and nothing that others wait to have back.
   bool is_small() const noexcept;
@@ -98,13 +127,10 @@ class Operation {
 
  private:
   void divide();
-  std::span<std::byte> bytes(const Part& part) const;
-  std::span<const std::byte> readable(const Part& part) const;
-  MessageTag tag_of(StepIndex step) const noexcept;
+  StepMemory memory() { return {work_, scratch_}; }
   Rank world_rank(Rank rank) const { return (*work_.group)[static_cast<std::size_t>(rank.value)]; }
 
   Work work_;
-  std::size_t element_ = 0;
   std::vector<std::byte> scratch_;
   std::vector<std::byte> divided_;  ///< The input of an average that is divided first.
   Note note_{};

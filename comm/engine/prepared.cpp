@@ -1,6 +1,7 @@
 #include "comm/engine/prepared.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <set>
@@ -47,6 +48,7 @@ PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_
       dependencies(dependencies_of(program)),
       averaging(averaging_of_plan) {
   number_messages();
+  if (program.steps.size() <= kMostInOrder) find_order();
   is_sum.resize(program.steps.size());
   if (averaging == Averaging::of_sums) find_sums();
 }
@@ -74,6 +76,36 @@ void PreparedProgram::number_messages() {
     } else if (is_receive) {
       transfer[i] = receives++;
     }
+  }
+}
+
+/// Receives keep the order of the program, which no rank waits in for ever; the other steps go as
+/// early as they can.
+void PreparedProgram::find_order() {
+  const auto is_receive = [&](StepIndex step) {
+    const StepKind kind = program.steps[step].kind;
+    return kind == StepKind::receive || kind == StepKind::receive_reduce;
+  };
+  std::vector<std::size_t> waits_for;
+  std::deque<StepIndex> ready;
+  const auto end = [&](StepIndex ended) {
+    order.push_back(ended);
+    for (const StepIndex after : dependencies.after[ended])
+      if (--waits_for[after] == 0 && !is_receive(after)) ready.push_back(after);
+  };
+  const auto end_ready = [&] {
+    for (; !ready.empty(); ready.pop_front())
+      end(ready.front());
+  };
+  for (StepIndex step = 0; step < program.steps.size(); ++step) {
+    waits_for.push_back(dependencies.before[step].size());
+    if (waits_for[step] == 0 && !is_receive(step)) ready.push_back(step);
+  }
+  end_ready();
+  for (StepIndex step = 0; step < program.steps.size(); ++step) {
+    if (!is_receive(step)) continue;
+    end(step);
+    end_ready();
   }
 }
 

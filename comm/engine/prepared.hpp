@@ -21,6 +21,9 @@ enum class Averaging : std::uint8_t {
   at_end    ///< Every rank divides all its data: for programs in which every rank sums.
 };
 
+/// The most steps of programs that have an order: with more, the wait for each takes too long.
+constexpr std::size_t kMostInOrder = 64;
+
 struct PreparedProgram {
   /// Throws ErrorKind::usage if a channel has more messages than tags,
   /// ErrorKind::internal where sums and half-made sums cannot be.
@@ -32,6 +35,9 @@ struct PreparedProgram {
   std::vector<bool>
       carries_note;  ///< True for the first step to each peer, which carries the note.
   std::vector<std::uint32_t> transfer;  ///< The place of each step among sends, or receives.
+  /// The order for a rank that waits for one step at a time: what can be sent goes before each
+  /// receive. Empty for programs of more than kMostInOrder steps.
+  std::vector<StepIndex> order;
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
 
@@ -41,6 +47,7 @@ struct PreparedProgram {
 
  private:
   void number_messages();
+  void find_order();
   void find_sums();
 };
 

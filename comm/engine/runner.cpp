@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/common/deadline.hpp"
+#include "comm/engine/direct_run.hpp"
 #include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/make_transports.hpp"
 
@@ -16,6 +17,8 @@ using namespace std::chrono_literals;
 
 /// The time in which other ranks can receive the reason why this one gives up.
 constexpr auto kAbortTimeout = 500ms;
+
+constexpr unsigned kDirectRunsBetweenLooks = 256;
 
 std::string name_of(Rank rank) {
   return "rank " + std::to_string(rank.value);
@@ -63,6 +66,7 @@ void Runner::lost(Rank peer, const Error& error) {
   if (loss) return;
   loss = error.during(name_of(peer));
   newly_lost_.push_back(peer);
+  has_losses_ = true;
 }
 
 void Runner::warned(const std::string& sentence) {
@@ -117,6 +121,37 @@ void Runner::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
 }
 
 std::shared_ptr<Operation> Runner::start(Work work) {
+  return start(std::move(work), Begun{});
+}
+
+std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<bool()>& wait) {
+  // A rank that makes no other calls hears of the failures of others, too.
+  if (++direct_runs_ % kDirectRunsBetweenLooks == 0) {
+    read_notices();
+    progress();
+  }
+  if (!can_run_directly(work)) return start(std::move(work));
+  if (work.has_note) calls_.begin(call_number({work.tag_base}), work.call);
+  DirectRun run(work, routes_, direct_scratch_);
+  const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
+  bool is_done = run.advance();
+  while (!is_done && may_go_on() && wait())
+    is_done = run.advance();
+  stalls_.step_finished();
+  if (is_done && !trouble_) return nullptr;
+  // The last step is not done where trouble came with it.
+  const auto done = run.done();
+  return start(std::move(work), {is_done ? done.first(done.size() - 1) : done, run.scratch()});
+}
+
+/// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
+/// has happened that an operation has to end with.
+bool Runner::can_run_directly(const Work& work) const {
+  return active_.empty() && !failure_ && !trouble_ && !has_losses_ && !calls_.has_early() &&
+         DirectRun::suits(work, routes_);
+}
+
+std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
   if (failure_)
     throw Error(ErrorKind::remote,
                 "this communicator is broken since " + std::string(failure_->what()));
@@ -125,7 +160,12 @@ std::shared_ptr<Operation> Runner::start(Work work) {
   operation->seen_at = roughly_now();
   active_.push_back(operation);
   try {
-    if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
+    if (!begun.steps.empty()) {
+      operation->skip(begun.steps, begun.scratch);
+      settle();
+    } else if (what.has_note) {
+      calls_.begin(call_number({what.tag_base}), what.call);
+    }
     begin(*operation);
     settle();
   } catch (const Error& e) {

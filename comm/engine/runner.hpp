@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,6 +60,10 @@ class Runner final : private TransportEvents, private ControlEvents {
   /// Begins an operation, and moves what can be moved at once. Throws what broke the runner before.
   std::shared_ptr<Operation> start(Work work);
 
+  /// Runs as much of a work as can be done at once, and returns an operation for the rest; null
+  /// without a rest. `wait` waits between two looks, and returns false to end them.
+  std::shared_ptr<Operation> run_or_start(Work work, const std::function<bool()>& wait);
+
   /// Moves what can be moved; returns false where that was nothing.
   bool progress();
 
@@ -95,6 +100,14 @@ class Runner final : private TransportEvents, private ControlEvents {
   void on_answer(Rank from, std::span<const std::byte> answer) override;
   void on_abort(Rank from, std::span<const std::byte> reason) override;
 
+  /// The first steps of a work, which have been run.
+  struct Begun {
+    std::span<const StepIndex> steps{};
+    std::span<const std::byte> scratch{};
+  };
+
+  bool can_run_directly(const Work& work) const;
+  std::shared_ptr<Operation> start(Work work, const Begun& begun);
   void begin(Operation& operation);
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
@@ -115,11 +128,14 @@ class Runner final : private TransportEvents, private ControlEvents {
   std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
   std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
   std::vector<Rank> newly_lost_;
+  bool has_losses_ = false;        ///< True if there is a loss.
   std::optional<Error> trouble_;   ///< Reported by transports, or by another rank.
   bool is_trouble_known_ = false;  ///< All ranks know: one of them has notified this one.
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;  ///< The warnings of transports.
   std::size_t offloaded_ = 0;          ///< Offloaded collectives under way.
+  std::vector<std::byte> direct_scratch_;
+  unsigned direct_runs_ = 0;
   Routes routes_;
   StallDetector stalls_;
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/fabric/settings.hpp"
+#include "comm/fabric/fabric_settings.hpp"
 
 namespace fastgpu::comm::fabric {
 

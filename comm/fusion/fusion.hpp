@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 
 namespace fastgpu::comm {
 

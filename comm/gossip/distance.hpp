@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "comm/gossip/guard.hpp"
+#include "comm/gossip/drift_guard.hpp"
 #include "comm/gossip/sketch.hpp"
 
 namespace fastgpu::comm {

@@ -15,10 +15,10 @@
 #include "comm/codecs/codec.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gossip/distance.hpp"
-#include "comm/gossip/guard.hpp"
+#include "comm/gossip/drift_guard.hpp"
+#include "comm/gossip/gossip_plan.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 #include "comm/gossip/mixer.hpp"
-#include "comm/gossip/plan.hpp"
-#include "comm/gossip/settings.hpp"
 #include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/mixed_precision_reduce.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/gossip/distance.hpp"
-#include "comm/gossip/guard.hpp"
+#include "comm/gossip/drift_guard.hpp"
 
 namespace fastgpu::comm {
 

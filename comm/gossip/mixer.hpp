@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "comm/codecs/codec.hpp"
-#include "comm/gossip/settings.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 
 namespace fastgpu::comm {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "comm/gpu/device_collectives.hpp"
-#include "comm/gpu/settings.hpp"
+#include "comm/gpu/device_settings.hpp"
 
 namespace fastgpu::comm::gpu {
 

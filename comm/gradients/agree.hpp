@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 #include "comm/gradients/negotiation.hpp"
-#include "comm/gradients/settings.hpp"
 
 namespace fastgpu::comm {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "comm/codecs/table.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {

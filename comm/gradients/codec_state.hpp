@@ -9,7 +9,7 @@
 
 #include "comm/common/rank.hpp"
 #include "comm/fusion/fusion.hpp"
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 #include "comm/gradients/gradient_set.hpp"
 
 namespace fastgpu::comm {

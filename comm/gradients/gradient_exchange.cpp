@@ -7,7 +7,8 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/gpu/choose.hpp"
-#include "comm/gradients/codec.hpp"
+#include "comm/gradients/codec_traits.hpp"
+#include "comm/gradients/gradient_check.hpp"
 #include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {
@@ -44,28 +45,7 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
   if (launcher_)
     throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
                                       "': register it before the first step begins");
-  const std::size_t bytes = elements_of(info) * size_of(info.type);
-  if (!values.empty() && values.size() != bytes)
-    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' has " +
-                                      std::to_string(bytes) + " bytes, but memory of " +
-                                      std::to_string(values.size()));
-  if (device && settings_.wire == WireType::encoded)
-    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
-                                      "' lies on a device: FASTGPU_COMM_WIRE " +
-                                      std::string(traits_of(settings_, 1).name) +
-                                      " encodes gradients of the host alone. Use fp16, bf16 or "
-                                      "mixed");
-  if (info.type == ElementType::float64 && settings_.codec.momentum > 0 &&
-      settings_.wire == WireType::encoded && !is_own_name(info.name))
-    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
-                                      "' is of float64: the momentum in FASTGPU_COMM_WIRE is "
-                                      "applied to float32, float16 and bfloat16 alone");
-  if (device) {
-    if (values.data() == nullptr && bytes > 0)
-      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
-                                        "' lies on a device, but has no memory there");
-    if (!values.empty()) device->check_is_here(values.data());
-  }
+  check_gradient(info, values, device.get(), settings_);
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
   device_tensors_.add(values, device);
@@ -214,7 +194,7 @@ std::span<std::byte> GradientExchange::view(GradientId id) {
   check_exists(id);
   if (device_tensors_.has(id))
     throw Error(ErrorKind::usage,
-                "gradient '" + printable(table_[id].name) + "' lies on a device: it has no view");
+                "gradient '" + printable(table_[id].name) + "' is on a device: it has no view");
   values_[id.value] = {};
   return in_buffer(id);
 }

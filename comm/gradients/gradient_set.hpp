@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 
 namespace fastgpu::comm {
 

@@ -12,7 +12,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion.hpp"
 #include "comm/gradients/code_sum.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {

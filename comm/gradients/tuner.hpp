@@ -9,7 +9,7 @@
 
 #include "base/units.hpp"
 #include "comm/engine/call.hpp"
-#include "comm/schedule/network.hpp"
+#include "comm/schedule/network_model.hpp"
 
 namespace fastgpu::comm {
 

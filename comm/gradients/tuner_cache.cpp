@@ -5,8 +5,8 @@
 #include <string>
 
 #include "comm/fusion/fingerprint.hpp"
-#include "comm/gradients/settings.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/gradients/gradient_settings.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace fastgpu::comm {
 namespace {

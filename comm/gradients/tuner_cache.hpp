@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "comm/gpu/settings.hpp"
+#include "comm/gpu/device_settings.hpp"
 #include "comm/gradients/tuner.hpp"
 #include "comm/kernels/reduce.hpp"
 #include "comm/schedule/topology.hpp"

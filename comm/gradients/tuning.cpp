@@ -8,8 +8,8 @@
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/codecs/low_rank.hpp"
-#include "comm/codecs/table.hpp"
 #include "comm/engine/planner.hpp"
 #include "comm/gradients/codec_advice.hpp"
 #include "comm/gradients/low_rank_sum.hpp"

@@ -8,7 +8,7 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_events.hpp"
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 #include "comm/gradients/tuner.hpp"
 
 namespace fastgpu::comm {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "comm/common/rank.hpp"
-#include "comm/mpi/world.hpp"
+#include "comm/mpi/mpi_world.hpp"
 
 namespace fastgpu::comm::mpi {
 

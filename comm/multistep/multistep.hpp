@@ -11,9 +11,9 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 #include "comm/multistep/round_clock.hpp"
 #include "comm/multistep/saved_state.hpp"
-#include "comm/multistep/settings.hpp"
 #include "comm/multistep/tensor.hpp"
 
 namespace fastgpu::comm {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/multistep/settings.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 
 namespace fastgpu::comm {
 

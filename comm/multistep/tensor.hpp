@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 #include "comm/multistep/outer_step.hpp"
 
 namespace fastgpu::comm {

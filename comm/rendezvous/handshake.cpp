@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {

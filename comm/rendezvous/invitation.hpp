@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/mpi/world.hpp"
+#include "comm/mpi/mpi_world.hpp"
 #include "comm/rendezvous/endpoint.hpp"
-#include "comm/rendezvous/environment.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace fastgpu::comm {
 

@@ -3,7 +3,7 @@
 
 #include "comm/schedule/all_reduce.hpp"
 #include "comm/schedule/choice.hpp"
-#include "comm/schedule/network.hpp"
+#include "comm/schedule/network_model.hpp"
 
 namespace fastgpu::comm {
 

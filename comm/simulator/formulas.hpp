@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "comm/schedule/network.hpp"
+#include "comm/schedule/network_model.hpp"
 
 namespace fastgpu::comm {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "comm/schedule/network.hpp"
+#include "comm/schedule/network_model.hpp"
 #include "comm/schedule/program.hpp"
 #include "comm/schedule/topology.hpp"
 

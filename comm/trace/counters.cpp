@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "comm/trace/links.hpp"
+#include "comm/trace/link_counts.hpp"
 
 namespace fastgpu::comm {
 namespace {

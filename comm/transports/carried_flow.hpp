@@ -30,7 +30,7 @@ class CarriedFlow final : public Flow, public CarrierClient {
   };
 
   /// Begins to await frames from the peer, whose flow to this rank begins likewise.
-  CarriedFlow(Rank peer, FlowCarrier& carrier);
+  CarriedFlow(Rank peer, FlowCarrier& carrier, LinkCounters& link);
   CarriedFlow(const CarriedFlow&) = delete;
   CarriedFlow& operator=(const CarriedFlow&) = delete;
   ~CarriedFlow() override;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_memory.hpp"
 #include "comm/transports/fabric_peer.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 
 namespace fastgpu::comm {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_frame.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/transport.hpp"

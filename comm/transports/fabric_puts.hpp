@@ -6,7 +6,7 @@
 #include <list>
 #include <span>
 
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_frames.hpp"
 #include "comm/transports/fabric_memory.hpp"
 #include "comm/transports/fabric_peer.hpp"

@@ -53,6 +53,11 @@ static_assert(sizeof(Descriptor) == 64);
 
 /// The longest message that goes by the ring of bytes.
 constexpr std::size_t kEagerBytes = 32 << 10;
+/// The longest one if the receiver only copies it. Longer ones are read where they are, which takes
+/// one copy less. A sum is made of what is in the ring: it takes no copy more than one that the
+/// kernel has copied first.
+constexpr std::size_t kEagerCopied = 8 << 10;
+static_assert(kEagerCopied <= kEagerBytes);
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 

@@ -154,6 +154,27 @@ void SharedMemoryTransport::receive(Incoming& message) {
   ring(from);
 }
 
+bool SharedMemoryTransport::send_now(Outgoing& message) {
+  Peer& to = peer(message.peer);
+  if (!to.traffic().send_now(message)) return false;
+  link_.count_sent(message.bytes.size());
+  ring(to);
+  return true;
+}
+
+bool SharedMemoryTransport::receive_now(Incoming& message) {
+  Peer& from = peer(message.peer);
+  bool has_come = false;
+  try {
+    has_come = from.traffic().receive_now(message);
+  } catch (const Error& e) {
+    events_->lost(message.peer, e);
+  }
+  ring(from);
+  if (has_come) link_.count_received(message.sink.memory.size());
+  return has_come;
+}
+
 bool SharedMemoryTransport::progress() {
   bool has_moved = false;
   for (Peer* const peer : connected_) {

@@ -40,10 +40,14 @@ class SharedMemoryTransport final : public Transport {
   /// Returns the process of a peer; 0 where it is not connected.
   pid_t process_of(Rank peer) const noexcept;
 
-  TransportCapabilities capabilities() const noexcept override { return {.is_free_to_poll = true}; }
+  TransportCapabilities capabilities() const noexcept override {
+    return {.most_now = kEagerCopied, .is_free_to_poll = true};
+  }
   bool reaches(Rank peer) const noexcept override;
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
+  bool send_now(Outgoing& message) override;
+  bool receive_now(Incoming& message) override;
   bool progress() override;
   bool may_sleep() override;
   void woke() override;

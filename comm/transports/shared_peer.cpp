@@ -16,12 +16,6 @@ constexpr std::size_t kReducedPiece = 256 << 10;
 /// The bytes that are copied in one go. A call of the kernel takes some microseconds beside them.
 constexpr std::size_t kCopiedPiece = 512 << 10;
 
-/// The longest message that goes by the ring of bytes if the receiver only copies it. Longer ones
-/// are read where they are, which takes one copy less. A sum is made of what is in the ring: it
-/// takes no copy more than one that the kernel has copied first.
-constexpr std::size_t kEagerCopied = 8 << 10;
-static_assert(kEagerCopied <= kEagerBytes);
-
 constexpr int kDescriptorsATurn = 16;
 
 [[noreturn]] void refuse_shared(const std::string& what) {
@@ -52,50 +46,72 @@ void SharedPeer::send(Outgoing& message) {
   if (!unsent_.empty() || !try_to_send(message)) unsent_.push_back(&message);
 }
 
-/// Returns false if there is not enough room now.
-bool SharedPeer::try_to_send(Outgoing& message) {
-  if (!answers_.empty() || !out_.has_room()) return false;
-  const bool fits_beside = message.bytes.size() <= Descriptor::kBody - kNoteBytes;
-  if (message.note != nullptr && !fits_beside) {
-    Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
-    copy_note(descriptor, *message.note);
-    put(descriptor);
-    message.note = nullptr;
-    if (!out_.has_room()) return false;
-  }
-  return put_whole(message);
+bool SharedPeer::send_now(Outgoing& message) {
+  return unsent_.empty() && is_short(message) && has_room_for(message) && put_short(message);
 }
 
-bool SharedPeer::put_whole(Outgoing& message) {
+/// Returns false if there is not enough room now.
+bool SharedPeer::try_to_send(Outgoing& message) {
+  if (!has_room_for(message)) return false;
+  if (!is_short(message)) {
+    put_long(message);
+  } else {
+    if (!put_short(message)) return false;
+    events_.sent(message);
+  }
+  return true;
+}
+
+/// Returns whether a descriptor may be put. A note that does not fit beside the bytes goes ahead.
+bool SharedPeer::has_room_for(Outgoing& message) {
+  if (!answers_.empty() || !out_.has_room()) return false;
+  const bool fits_beside = message.bytes.size() <= Descriptor::kBody - kNoteBytes;
+  if (message.note == nullptr || fits_beside) return true;
+  Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
+  copy_note(descriptor, *message.note);
+  put(descriptor);
+  message.note = nullptr;
+  return out_.has_room();
+}
+
+bool SharedPeer::is_short(const Outgoing& message) noexcept {
+  return message.bytes.size() <= (message.is_reduced ? kEagerBytes : kEagerCopied);
+}
+
+/// Returns false if its bytes have no room now.
+bool SharedPeer::put_short(Outgoing& message) {
   Descriptor descriptor{.tag = message.tag};
   const std::size_t size = message.bytes.size();
-  const bool is_small = size <= (message.is_reduced ? kEagerBytes : kEagerCopied);
   if (size <= Descriptor::kBody) {
     descriptor.length = static_cast<std::uint16_t>(size);
     if (message.note != nullptr) copy_note(descriptor, *message.note);
     if (size > 0)
       std::memcpy(descriptor.body + (descriptor.has_note != 0 ? kNoteBytes : 0),
                   message.bytes.data(), size);
-  } else if (is_small) {
+  } else {
     if (!out_.put_bytes(message.bytes)) return false;
     descriptor.kind = DescriptorKind::eager;
     descriptor.set({.bytes = size});
-  } else {
-    Descriptor::Terms terms{.bytes = size, .request = offered_.add(&message)};
-    descriptor.kind = DescriptorKind::announce;
-    terms.offset = reinterpret_cast<std::uintptr_t>(message.bytes.data());
-    if (const auto place = own_heap_.place_of(message.bytes)) {
-      descriptor.kind = DescriptorKind::offer;
-      terms.offset = place->offset;
-      terms.region = place->region;
-      terms.generation = place->generation;
-    }
-    descriptor.set(terms);
   }
   put(descriptor);
-  message.moved = is_small ? size : 0;
-  if (is_small) events_.sent(message);
+  message.moved = size;
   return true;
+}
+
+/// Puts the place of the bytes, which the receiver reads, or asks for.
+void SharedPeer::put_long(Outgoing& message) {
+  Descriptor descriptor{.kind = DescriptorKind::announce, .tag = message.tag};
+  Descriptor::Terms terms{.bytes = message.bytes.size(), .request = offered_.add(&message)};
+  terms.offset = reinterpret_cast<std::uintptr_t>(message.bytes.data());
+  if (const auto place = own_heap_.place_of(message.bytes)) {
+    descriptor.kind = DescriptorKind::offer;
+    terms.offset = place->offset;
+    terms.region = place->region;
+    terms.generation = place->generation;
+  }
+  descriptor.set(terms);
+  put(descriptor);
+  message.moved = 0;
 }
 
 void SharedPeer::put(const Descriptor& descriptor) {
@@ -153,10 +169,56 @@ void SharedPeer::receive(Incoming& message) {
     wanted_.add(message.tag, &message);
     return;
   }
-  const Arrival arrival = arrivals_.take(message.tag);
+  const Arrival arrival = take_arrival(message.tag);
+  begin(message, arrival.descriptor, arrival.bytes);
+}
+
+SharedPeer::Arrival SharedPeer::take_arrival(MessageTag tag) {
+  Arrival arrival = arrivals_.take(tag);
   arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
   unasked_.remove(kArrivalCost + arrival.bytes.size());
-  begin(message, arrival.descriptor, arrival.bytes);
+  return arrival;
+}
+
+bool SharedPeer::receive_now(Incoming& message) {
+  if (const Arrival* const arrival = arrivals_.find(message.tag)) {
+    if (!is_whole(arrival->descriptor, message)) return false;
+    complete(message, take_arrival(message.tag).bytes);
+    return true;
+  }
+  for (int i = 0; i < kDescriptorsATurn; ++i) {
+    const auto descriptor = in_.take();
+    if (!descriptor) return false;
+    if (descriptor->tag == message.tag && deliver_now(message, *descriptor)) return true;
+    open(*descriptor);
+  }
+  return false;
+}
+
+/// Returns whether the descriptor brings all bytes of the message.
+bool SharedPeer::is_whole(const Descriptor& descriptor, const Incoming& message) {
+  if (descriptor.kind != DescriptorKind::inlined && descriptor.kind != DescriptorKind::eager)
+    return false;
+  const std::size_t size = bytes_of(descriptor);
+  return size == message.sink.memory.size() && size <= kEagerBytes;
+}
+
+void SharedPeer::complete(Incoming& message, std::span<const std::byte> bytes) {
+  message.sink.take(0, bytes);
+  message.moved = bytes.size();
+}
+
+/// Returns false, with nothing done, unless the next descriptor brings all bytes of the message.
+bool SharedPeer::deliver_now(Incoming& message, const Descriptor& descriptor) {
+  if (!is_whole(descriptor, message)) return false;
+  report_note(descriptor);
+  if (descriptor.kind == DescriptorKind::inlined) {
+    complete(message, inlined_bytes(descriptor));
+  } else {
+    complete(message, in_.bytes(message.sink.memory.size()));
+    in_.drop_bytes(message.moved);
+  }
+  return true;
 }
 
 bool SharedPeer::progress() {
@@ -175,12 +237,15 @@ bool SharedPeer::progress() {
   return has_moved;
 }
 
+void SharedPeer::report_note(const Descriptor& descriptor) {
+  if (descriptor.has_note == 0) return;
+  Note note;
+  std::memcpy(note.data(), descriptor.body, note.size());
+  events_.noted(rank_, descriptor.tag, note);
+}
+
 void SharedPeer::open(const Descriptor& descriptor) {
-  if (descriptor.has_note != 0) {
-    Note note;
-    std::memcpy(note.data(), descriptor.body, note.size());
-    events_.noted(rank_, descriptor.tag, note);
-  }
+  report_note(descriptor);
   switch (descriptor.kind) {
     case DescriptorKind::inlined:
     case DescriptorKind::eager:

@@ -30,6 +30,9 @@ class SharedPeer {
 
   void send(Outgoing& message);
   void receive(Incoming& message);
+  /// As those of Transport.
+  bool send_now(Outgoing& message);
+  bool receive_now(Incoming& message);
 
   /// True where something moved. Throws where the peer wrote what makes no sense.
   bool progress();
@@ -76,11 +79,19 @@ class SharedPeer {
     return wanted_.size() > 0 || offered_.size() > 0 || expected_.size() > 0 || is_busy();
   }
   bool try_to_send(Outgoing& message);
-  bool put_whole(Outgoing& message);
+  bool has_room_for(Outgoing& message);
+  static bool is_short(const Outgoing& message) noexcept;
+  bool put_short(Outgoing& message);
+  void put_long(Outgoing& message);
   void put(const Descriptor& descriptor);
   void answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number);
   bool flush();
 
+  void report_note(const Descriptor& descriptor);
+  Arrival take_arrival(MessageTag tag);
+  static bool is_whole(const Descriptor& descriptor, const Incoming& message);
+  static void complete(Incoming& message, std::span<const std::byte> bytes);
+  bool deliver_now(Incoming& message, const Descriptor& descriptor);
   void open(const Descriptor& descriptor);
   void on_message(const Descriptor& descriptor);
   void on_wanted(const Descriptor& descriptor);

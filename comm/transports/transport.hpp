@@ -134,7 +134,9 @@ struct LinkCounters {
 
 /// The properties of a transport; they do not change.
 struct TransportCapabilities {
-  int flows = 1;                 ///< Connections that one message may be spread over.
+  int flows = 1;  ///< Connections that one message may be spread over.
+  /// Bytes of the longest message that `send_now` and `receive_now` may move; 0: none.
+  std::size_t most_now = 0;
   bool is_free_to_poll = false;  ///< `progress` costs no system call.
   /// Data moves only within `progress`: a thread must call it while something is under way, and
   /// may sleep before only where the transport has a `poll_descriptor`.
@@ -157,6 +159,12 @@ class Transport {
   /// Begin; both may report at once that the message is done.
   virtual void send(Outgoing& message) = 0;
   virtual void receive(Incoming& message) = 0;
+
+  /// Sends or receives a short message within the call, and reports nothing. Returns false if that
+  /// cannot be done now: the message may then be begun, or tried again. A note that it carries is
+  /// reported.
+  virtual bool send_now(Outgoing& /*message*/) { return false; }
+  virtual bool receive_now(Incoming& /*message*/) { return false; }
 
   /// Moves what can be moved without waiting; returns false where that was nothing.
   virtual bool progress() = 0;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/driver_plan.hpp"
 
 namespace fastgpu::envs {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/driver_plan.hpp"
 #include "ssh/client.hpp"
 
 namespace fastgpu::envs {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "envs/drivers/cann.hpp"
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/driver_plan.hpp"
 
 namespace fastgpu::envs {
 

@@ -10,10 +10,10 @@
 
 #include "envs/environments/archive.hpp"
 #include "envs/environments/build_copy.hpp"
+#include "envs/environments/environment_plan.hpp"
 #include "envs/environments/index_way.hpp"
 #include "envs/environments/lock.hpp"
 #include "envs/environments/nodes.hpp"
-#include "envs/environments/plan.hpp"
 #include "envs/environments/python_archive.hpp"
 #include "envs/environments/toolbox.hpp"
 

@@ -14,7 +14,7 @@
 #include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
-#include "transfer/libraries.hpp"
+#include "transfer/transfer_libraries.hpp"
 
 namespace fastgpu::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include <list>
 #include <map>
 
-#include "ssh/command.hpp"
+#include "ssh/running_command.hpp"
 
 namespace fastgpu::ssh {
 namespace {

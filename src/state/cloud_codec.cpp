@@ -1,7 +1,7 @@
 // The JSON of a cluster in a cloud.
 #include "base/json.hpp"
 #include "base/names.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 
 namespace fastgpu::state {
 namespace {

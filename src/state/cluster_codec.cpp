@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "base/json.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 #include "state/record_text.hpp"
 
 namespace fastgpu::state {

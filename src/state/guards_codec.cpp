@@ -1,6 +1,6 @@
 // The JSON of guards, which is beside the provider's part of the request.
 #include "base/json.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 
 namespace fastgpu::state {
 namespace {

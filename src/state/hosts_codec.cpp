@@ -1,6 +1,6 @@
 // The JSON of clusters outside clouds: local nodes, and listed hosts.
 #include "base/json.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 
 namespace fastgpu::state {
 namespace {

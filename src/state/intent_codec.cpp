@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/numbers.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 
 namespace fastgpu::state {
 namespace {

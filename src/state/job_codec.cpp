@@ -1,7 +1,7 @@
 // The JSON of jobs.
 #include "base/json.hpp"
 #include "base/names.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
 

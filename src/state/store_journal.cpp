@@ -1,6 +1,6 @@
 // The journal of a Store: actions, recorded before they are taken.
-#include "state/codec.hpp"
 #include "state/database.hpp"
+#include "state/part_json.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::state {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cloudsim/http/message.hpp"
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 
 namespace fastgpu::cloudsim {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/codecs/table.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/gradients/codec_state.hpp"
 
 namespace comm = fastgpu::comm;

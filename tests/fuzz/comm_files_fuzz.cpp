@@ -16,8 +16,8 @@
 #include "base/unique_fd.hpp"
 #include "comm/examples/fashion/idx.hpp"
 #include "comm/gradients/tuner_cache.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 #include "comm/multistep/saved_state.hpp"
-#include "comm/multistep/settings.hpp"
 #include "comm/rendezvous/invitation.hpp"
 
 namespace comm = fastgpu::comm;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "attempt.hpp"
+#include "comm/gossip/gossip_plan.hpp"
 #include "comm/gossip/gossip_state.hpp"
-#include "comm/gossip/plan.hpp"
 #include "comm/gossip/topology_file.hpp"
 
 namespace comm = fastgpu::comm;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/codecs/table.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/gossip/gossip_state.hpp"

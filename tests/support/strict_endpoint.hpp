@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 
 namespace fastgpu::test {
 

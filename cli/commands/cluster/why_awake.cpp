@@ -9,7 +9,7 @@
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/remote_target.hpp"
-#include "launcher/guards.hpp"
+#include "launcher/guard_orders.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/time_text.hpp"
 #include "cli/program/app.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 #include "cli/ui/yaml.hpp"
 
 namespace fastgpu::cli {

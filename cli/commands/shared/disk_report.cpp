@@ -8,9 +8,9 @@
 
 #include "base/file_status.hpp"
 #include "cli/workflows/local_place.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
+#include "provision/providers/local/overlay_place.hpp"
 #include "provision/providers/local/records.hpp"
-#include "provision/providers/local/storage.hpp"
 
 namespace fastgpu::cli {
 namespace {

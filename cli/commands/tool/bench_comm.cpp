@@ -14,8 +14,8 @@
 #include "cli/commands/tool/bench_comm_report.hpp"
 #include "cli/commands/tool/bench_transport.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "comm/bench/bench_settings.hpp"
 #include "comm/bench/models.hpp"
-#include "comm/bench/settings.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/program/context.hpp"
 #include "cli/workflows/helper_programs.hpp"
-#include "http/libraries.hpp"
+#include "http/http_libraries.hpp"
 #include "process/capture.hpp"
-#include "remote/libraries.hpp"
-#include "state/libraries.hpp"
+#include "remote/remote_libraries.hpp"
+#include "state/state_libraries.hpp"
 
 namespace fastgpu::cli {
 namespace {

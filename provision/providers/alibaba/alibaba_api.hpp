@@ -7,8 +7,8 @@
 #include "base/json.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
-#include "provision/cloud/endpoint.hpp"
 #include "provision/cloud/parameters.hpp"
+#include "provision/cloud/service_endpoint.hpp"
 #include "provision/providers/alibaba/alibaba_dialect.hpp"
 
 namespace fastgpu::provision::alibaba {

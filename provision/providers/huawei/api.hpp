@@ -10,7 +10,7 @@
 #include "http/urls.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
-#include "provision/cloud/endpoint.hpp"
+#include "provision/cloud/service_endpoint.hpp"
 #include "provision/providers/huawei/huawei_dialect.hpp"
 
 namespace fastgpu::provision::huawei {

@@ -17,7 +17,7 @@
 #include "base/outcome.hpp"
 #include "base/unique_fd.hpp"
 #include "process/child.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/links.hpp"
 
 namespace fastgpu::provision::local {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

@@ -10,13 +10,13 @@
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
 #include "base/units.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_process.hpp"
 #include "provision/providers/local/node_tasks.hpp"
 #include "provision/providers/local/orphans.hpp"
+#include "provision/providers/local/overlay_place.hpp"
 #include "provision/providers/local/records.hpp"
 #include "provision/providers/local/site.hpp"
-#include "provision/providers/local/storage.hpp"
 
 namespace fastgpu::provision {
 namespace {

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/host_names.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_files.hpp"
 #include "provision/providers/local/order.hpp"
 

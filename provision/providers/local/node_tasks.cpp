@@ -8,7 +8,7 @@
 
 #include "base/descriptors.hpp"
 #include "base/fault_point.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/links.hpp"
 #include "provision/providers/local/node_files.hpp"
 #include "provision/providers/local/running_hosts.hpp"

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "base/numbers.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/links.hpp"
 #include "provision/providers/local/node_process.hpp"
+#include "provision/providers/local/overlay_place.hpp"
 #include "provision/providers/local/site.hpp"
-#include "provision/providers/local/storage.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

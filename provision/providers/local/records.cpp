@@ -4,7 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/numbers.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

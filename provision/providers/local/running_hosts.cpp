@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/unique_fd.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_files.hpp"
 
 namespace fastgpu::provision::local {

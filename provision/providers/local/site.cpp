@@ -8,11 +8,11 @@
 
 #include "base/contains.hpp"
 #include "base/host_names.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/image_writer.hpp"
 #include "provision/providers/local/links.hpp"
 #include "provision/providers/local/node_files.hpp"
-#include "provision/providers/local/storage.hpp"
+#include "provision/providers/local/overlay_place.hpp"
 
 namespace fastgpu::provision::local {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
-#include "provision/cloud/endpoint.hpp"
+#include "provision/cloud/service_endpoint.hpp"
 #include "provision/providers/tencent/tencent_dialect.hpp"
 
 namespace fastgpu::provision::tencent {

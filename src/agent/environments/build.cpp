@@ -7,9 +7,9 @@
 #include <unordered_set>
 
 #include "agent/environments/builder.hpp"
-#include "agent/environments/call.hpp"
 #include "agent/environments/checked.hpp"
 #include "agent/environments/early_copy.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/modules.hpp"
 #include "agent/environments/node.hpp"

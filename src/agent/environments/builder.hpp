@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/protocol/environment.hpp"
 

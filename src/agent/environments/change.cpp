@@ -2,8 +2,8 @@
 // remove.
 #include <algorithm>
 
-#include "agent/environments/call.hpp"
 #include "agent/environments/checked.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/linked_python.hpp"
 #include "agent/environments/login.hpp"
 #include "agent/environments/manifest.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/protocol/environment.hpp"
 

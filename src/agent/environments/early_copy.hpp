@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/order.hpp"
 #include "base/unique_fd.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/options.hpp"
 #include "base/numbers.hpp"

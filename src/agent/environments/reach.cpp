@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "agent/connect.hpp"
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "agent/environments/builder.hpp"
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/place.hpp"
 #include "agent/subcommands.hpp"

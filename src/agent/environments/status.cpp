@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/place.hpp"

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 
 namespace fastgpu::agent {
 

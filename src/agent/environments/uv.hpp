@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/environments/call.hpp"
+#include "agent/environments/environment_call.hpp"
 #include "agent/protocol/environment.hpp"
 
 namespace fastgpu::agent {

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/ui/description.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 #include "cli/ui/sink.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/ui/ui.hpp"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/utf8.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 #include "cli/ui/table.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/ui/ui.hpp"

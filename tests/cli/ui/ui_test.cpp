@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/utf8.hpp"
-#include "cli/ui/json.hpp"
+#include "cli/ui/json_text.hpp"
 #include "cli/ui/sink.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/ui/ui.hpp"

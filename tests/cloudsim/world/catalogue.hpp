@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 
 namespace fastgpu::cloudsim {
 

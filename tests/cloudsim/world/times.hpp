@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 
 namespace fastgpu::cloudsim {
 

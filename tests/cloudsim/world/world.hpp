@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cloudsim/world/catalogue.hpp"
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 #include "cloudsim/world/trouble.hpp"
 
 namespace fastgpu::cloudsim {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "comm/bench/bench_settings.hpp"
 #include "comm/bench/measure.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/bench/pattern.hpp"
-#include "comm/bench/settings.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 

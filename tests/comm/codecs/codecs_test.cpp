@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/codecs/table.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/codecs/top_k.hpp"
 #include "support/failure.hpp"
 

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/mpi_collectives.hpp"
 #include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
 #include "support/reference_reduce.hpp"
 #include "support/run_ranks.hpp"
 
@@ -110,6 +113,60 @@ TEST_CASE("an all-reduce by the algorithm of its length agrees with a sum in flo
         for (const auto& result : results[i])
           CHECK(bit_equal(result, results[i][0]));
       }
+    }
+  }
+}
+
+TEST_CASE("calls of few bytes are right wherever in their steps a rank comes late") {
+  for (int size = 2; size <= 6; ++size) {
+    auto ranks = communicators_in_process(size, 20s);
+    const auto n = static_cast<std::size_t>(size);
+    for (const std::size_t length : {std::size_t{1}, std::size_t{60}, 20 * n}) {
+      const auto inputs = contributions<std::int64_t>(size, length);
+      std::vector<std::int64_t> sums(length);
+      for (const auto& input : inputs)
+        std::ranges::transform(input, sums, sums.begin(), std::plus());
+      auto results = inputs;
+      std::vector<std::vector<std::int64_t>> gathered(n, std::vector<std::int64_t>(n * length));
+      std::atomic<int> wrong = 0;
+
+      run_ranks(ranks, [&](Communicator& comm) {
+        const std::size_t r = index(comm.rank());
+        for (std::size_t late = 0; late < 3 * n; ++late) {
+          results[r] = inputs[r];
+          // Longer than ranks wait before the call becomes an operation.
+          if (late % n == r) std::this_thread::sleep_for(3ms);
+          comm.all_reduce(std::span(results[r]), ReduceOp::sum);
+          if (results[r] != sums) ++wrong;
+          if ((late + 1) % n == r) std::this_thread::sleep_for(3ms);
+          comm.all_gather(std::as_bytes(std::span(inputs[r])),
+                          std::as_writable_bytes(std::span(gathered[r])));
+        }
+      });
+
+      CAPTURE(size);
+      CAPTURE(length);
+      CHECK(wrong == 0);
+      for (const auto& all : gathered)
+        for (std::size_t r = 0; r < n; ++r)
+          CHECK(std::ranges::equal(std::span(all).subspan(r * length, length), inputs[r]));
+    }
+  }
+}
+
+TEST_CASE("calls of few bytes that differ are named on the rank that comes last, too") {
+  for (int late = 0; late < 2; ++late) {
+    auto ranks = communicators_in_process(2, 20s);
+    const auto outcomes = test::outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(2);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      if (comm.rank().value == late) std::this_thread::sleep_for(20ms);
+      comm.all_reduce(std::span(values), comm.rank().value == 0 ? ReduceOp::sum : ReduceOp::max);
+    });
+    for (const auto& outcome : outcomes) {
+      const Error e = test::failure_in(outcome);
+      CHECK(e.kind() == ErrorKind::usage);
+      CHECK(test::mentions(e, "every rank must make the same calls"));
     }
   }
 }

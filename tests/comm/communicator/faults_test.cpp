@@ -237,6 +237,20 @@ TEST_CASE("a rank that is killed in the middle of a collective is named by the o
   }
 }
 
+TEST_CASE("ranks that make only calls of few bytes notice that a third has failed") {
+  auto ranks = communicators_in_process(3, 20s);
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    const bool is_third = comm.rank().value == 2;
+    auto pair = comm.split(is_third ? 1 : 0, 0);
+    if (is_third) return comm.give_up(Error(ErrorKind::remote, "the disk is full"));
+    std::vector<float> value(1);
+    for (const auto end = Clock::now() + 10s; Clock::now() < end;)
+      pair->all_reduce(std::span(value), ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "the disk is full"));
+  CHECK(mentions(failure_in(outcomes[1]), "the disk is full"));
+}
+
 TEST_CASE("ranks that wait for each other in different groups are told so, and who waits where") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
     auto ranks = communicators_in_process(3, 600s, shared_memory);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_transport.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/run_ranks.hpp"

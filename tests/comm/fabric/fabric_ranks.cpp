@@ -35,7 +35,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/endpoint.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/transports/fabric_frame.hpp"
@@ -355,7 +355,7 @@ int take_automatically(const Group& group, int rank) {
   place.fabric.need = fabric::FabricNeed::welcome;
   Connections connections = join(place);
   const std::string taken = connections.fabric ? connections.fabric->traits().provider : "tcp";
-  std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.tcp_report.c_str());
+  std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.network_report.c_str());
   std::fflush(stdout);
   Communicator(std::move(connections)).barrier();
   return 0;

@@ -1,4 +1,4 @@
-#include "comm/fusion/table.hpp"
+#include "comm/fusion/gradient_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comm/gossip/distance.hpp"
-#include "comm/gossip/guard.hpp"
-#include "comm/gossip/plan.hpp"
+#include "comm/gossip/drift_guard.hpp"
+#include "comm/gossip/gossip_plan.hpp"
 #include "comm/gossip/sketch.hpp"
 
 namespace fastgpu::comm {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/gossip/settings.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {

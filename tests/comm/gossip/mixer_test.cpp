@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/codecs/table.hpp"
+#include "comm/codecs/codec_table.hpp"
+#include "comm/gossip/gossip_plan.hpp"
 #include "comm/gossip/mixer.hpp"
-#include "comm/gossip/plan.hpp"
 #include "comm/gossip/topology_file.hpp"
 
 namespace fastgpu::comm {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/gossip/plan.hpp"
-#include "comm/gossip/topology.hpp"
+#include "comm/gossip/gossip_graphs.hpp"
+#include "comm/gossip/gossip_plan.hpp"
 #include "comm/gossip/topology_file.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"

@@ -1,4 +1,4 @@
-#include "comm/gradients/codec.hpp"
+#include "comm/gradients/codec_traits.hpp"
 
 #include <doctest/doctest.h>
 

@@ -201,7 +201,7 @@ TEST_CASE("gradients on a device are not encoded, and the refusal names what goe
   const Error e = test::failure_in(outcomes[0]);
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()) ==
-        "gradient 'values' lies on a device: FASTGPU_COMM_WIRE 1bit encodes gradients of the host "
+        "gradient 'values' is on a device: FASTGPU_COMM_WIRE 1bit encodes gradients of the host "
         "alone. Use fp16, bf16 or mixed");
 }
 

@@ -1,4 +1,4 @@
-#include "comm/gradients/settings.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "comm/multistep/settings.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 
 #include <doctest/doctest.h>
 

@@ -172,4 +172,4 @@ def a_model_of_pytorch_trains_by_gossip(comm):
         again.add_param_group({"params": [torch.zeros(1)]})
 
 
-run_tests(dict(globals()))
+run_tests(dict(globals()), has_forked_ranks=True)

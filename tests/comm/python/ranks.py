@@ -5,6 +5,7 @@ TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]
 
 import contextlib
 import functools
+import json
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 import suite
@@ -22,6 +24,7 @@ FOREIGN = ("RANK", "WORLD_SIZE", "MASTER_", "FASTGPU_COMM_", "OMPI_", "PERSEUS_"
 
 PACKAGE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
 sys.dont_write_bytecode = True
+os.environ["OMP_NUM_THREADS"] = "1"  # PyTorch reads it when it is imported.
 sys.path.insert(0, PACKAGE)
 
 
@@ -56,6 +59,82 @@ def environment(more=None):
         "PYTHONWARNINGS": "error::ResourceWarning",
         **(more or {}),
     }
+
+
+class RankStarter:
+    """A process that stays as this one is now, with all that it has imported, and forks ranks.
+
+    To import PyTorch takes longer than most tests. This process may not fork ranks itself: once it
+    has trained, PyTorch has threads here.
+    """
+
+    def __init__(self):
+        here, there = socket.socketpair()
+        self.name = None  # The function that this process runs as a rank.
+        self.pid = os.fork()
+        if self.pid == 0:
+            here.close()
+            self._serve(there)
+            return
+        there.close()
+        self.requests = here.makefile("rw")
+
+    def run(self, name, environments):
+        """Runs the function as ranks, and returns their exit statuses and output."""
+        with tempfile.TemporaryDirectory() as folder:
+            outputs = [os.path.join(folder, str(rank)) for rank in range(len(environments))]
+            json.dump([name, list(zip(environments, outputs))], self.requests)
+            self.requests.write("\n")
+            self.requests.flush()
+            codes = json.loads(self.requests.readline())
+            texts = []
+            for output in outputs:
+                with open(output, errors="replace") as file:
+                    texts.append(file.read())
+        return list(zip(codes, texts))
+
+    def _serve(self, connection):
+        """Forks the ranks of each request. Returns in a rank; ends the process after the last."""
+        requests = connection.makefile("rw")
+        for line in requests:
+            name, ranks = json.loads(line)
+            running = []
+            for variables, output in ranks:
+                pid = os.fork()
+                if pid == 0:
+                    connection.close()
+                    self._become_rank(name, variables, output)
+                    return
+                running.append(pid)
+            json.dump([ended_by_limit(pid) for pid in running], requests)
+            requests.write("\n")
+            requests.flush()
+        os._exit(0)
+
+    def _become_rank(self, name, variables, output):
+        os.environ.clear()
+        os.environ.update(variables)
+        warnings.simplefilter("error", ResourceWarning)
+        file = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        os.close(file)
+        self.name = name
+
+
+def ended_by_limit(pid):
+    """Returns the exit status of a child, which is killed if it takes longer than a test may."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended != 0:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+starter = None  # The starter of ranks; None: each is a program of its own.
 
 
 def free_port():
@@ -93,6 +172,8 @@ def run_ranks(name, ranks, more=None):
         "MASTER_PORT": free_port(),
         **(more or {}),
     }
+    if starter is not None:
+        return starter.run(name, [environment({**job, "RANK": str(r)}) for r in range(ranks)])
     return finish(
         [
             subprocess.Popen(
@@ -192,9 +273,9 @@ def run_test(name, function):
         all_well(run_ranks(name, size, function.settings))
 
 
-def run_tests(functions):
+def run_tests(functions, has_forked_ranks=False):
     """Runs the tests of a file, given its globals(), or the one function that makes this process a
-    rank.
+    rank. With `has_forked_ranks` ranks have imported already what this process has.
     """
     words = sys.argv[3:]
     if words[:1] == ["rank"]:
@@ -205,6 +286,12 @@ def run_tests(functions):
         name for name in os.environ if name.startswith(FOREIGN) and name not in environment()
     ]:
         del os.environ[name]
+    if has_forked_ranks:
+        global starter
+        starter = RankStarter()
+        if starter.name is not None:
+            run_one_rank(functions[starter.name])
+            return
     tests = {
         name: functools.partial(run_test, name, function)
         for name, function in functions.items()

@@ -203,4 +203,4 @@ def the_state_of_another_rank_is_refused(comm):
         optimizer.load_state_dict(state)
 
 
-run_tests(globals())
+run_tests(globals(), has_forked_ranks=True)

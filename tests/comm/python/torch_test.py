@@ -918,4 +918,4 @@ def test_a_rank_that_dies_in_training_is_named():
     check_dead_rank_is_named("killed_in_training")
 
 
-run_tests(dict(globals()))
+run_tests(dict(globals()), has_forked_ranks=True)

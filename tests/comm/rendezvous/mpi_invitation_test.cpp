@@ -3,7 +3,7 @@
 #include <string>
 
 #include "comm/common/plugin_file.hpp"
-#include "comm/mpi/library.hpp"
+#include "comm/mpi/mpi_library.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "support/failure.hpp"
 

@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "comm/trace/clock.hpp"
 #include "comm/trace/counters.hpp"
-#include "comm/trace/links.hpp"
+#include "comm/trace/link_counts.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {

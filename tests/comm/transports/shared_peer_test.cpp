@@ -98,6 +98,68 @@ TEST_CASE("offers of memory that there is not, or of halves of elements, are ref
         "it sent 19996 bytes where 20000 were expected");
 }
 
+Descriptor inlined_message(std::uint64_t tag, std::size_t length, std::byte value) {
+  Descriptor descriptor{.kind = DescriptorKind::inlined, .tag = {tag}};
+  descriptor.length = static_cast<std::uint16_t>(length);
+  std::fill_n(descriptor.body, length, value);
+  return descriptor;
+}
+
+TEST_CASE("a short message is received within a call, and one that comes before it later") {
+  PeerPair pair;
+  std::vector<std::byte> first(8);
+  std::vector<std::byte> second(8);
+  Incoming wanted{.tag = {2}, .sink = {second}};
+  CHECK_FALSE(pair.peer.receive_now(wanted));
+  pair.in->put(inlined_message(1, 8, std::byte{1}));
+  CHECK_FALSE(pair.peer.receive_now(wanted));
+  pair.in->put(inlined_message(2, 8, std::byte{2}));
+  CHECK(pair.peer.receive_now(wanted));
+  CHECK(wanted.moved == 8);
+  CHECK(std::ranges::count(second, std::byte{2}) == 8);
+  CHECK(pair.reports.received_messages == 0);
+  Incoming other{.tag = {1}, .sink = {first}};
+  CHECK(pair.peer.receive_now(other));
+  CHECK(pair.reports.received_messages == 0);
+  CHECK(std::ranges::count(first, std::byte{1}) == 8);
+  CHECK_FALSE(pair.peer.receive_now(other));
+}
+
+TEST_CASE("a message of another length is not received within a call, and refused afterwards") {
+  PeerPair pair;
+  std::vector<std::byte> data(8);
+  Incoming message{.tag = {1}, .sink = {data}};
+  pair.in->put(inlined_message(1, 9, std::byte{1}));
+  CHECK_FALSE(pair.peer.receive_now(message));
+  CHECK_FALSE(pair.peer.receive_now(message));
+  const Error e = test::failure_of([&] { pair.peer.receive(message); });
+  CHECK(std::string(e.what()) == "it sent 9 bytes where 8 were expected");
+}
+
+TEST_CASE("a message is sent within a call unless it is long, or the mailbox is full") {
+  PeerPair pair;
+  const std::vector<std::byte> longest(kEagerCopied);
+  const std::vector<std::byte> longer(kEagerCopied + 1);
+  Note note{};
+  note[0] = std::byte{9};
+  Outgoing too_long{.tag = {1}, .bytes = longer};
+  CHECK_FALSE(pair.peer.send_now(too_long));
+  CHECK_FALSE(pair.out->take());
+  Outgoing message{.tag = {2}, .bytes = longest, .note = &note};
+  CHECK(pair.peer.send_now(message));
+  CHECK(pair.reports.sent_messages == 0);
+  const auto ahead = pair.out->take();
+  REQUIRE(ahead);
+  CHECK(ahead->kind == DescriptorKind::note);
+  CHECK(ahead->body[0] == std::byte{9});
+  CHECK(pair.out->take()->kind == DescriptorKind::eager);
+  int sent = 0;
+  Outgoing empty{.tag = {3}};
+  while (pair.peer.send_now(empty))
+    ++sent;
+  CHECK(sent > 32);
+}
+
 TEST_CASE("what is offered and cannot be mapped comes through cells") {
   PeerPair pair;
   std::vector<std::byte> data(100'000);

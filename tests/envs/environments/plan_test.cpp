@@ -1,4 +1,4 @@
-#include "envs/environments/plan.hpp"
+#include "envs/environments/environment_plan.hpp"
 
 #include <doctest/doctest.h>
 

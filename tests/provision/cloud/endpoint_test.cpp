@@ -1,4 +1,4 @@
-#include "provision/cloud/endpoint.hpp"
+#include "provision/cloud/service_endpoint.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_tasks.hpp"
 
 #include <doctest/doctest.h>

@@ -127,7 +127,7 @@ class Data:
             )
         if self.device != device:
             raise ValueError(
-                f"{self.what} lies on {self.device or 'the host'}, not on {device or 'the host'}"
+                f"{self.what} is on {self.device or 'the host'}, not on {device or 'the host'}"
             )
         return self.writable()
 
@@ -192,7 +192,7 @@ def look_at(value: Any, what: str) -> Data:
 def _of_tensor(tensor: Any, what: str) -> Data:
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(
-            f"{what} lies on {tensor.device}: it must lie on the host or on a GPU of NVIDIA"
+            f"{what} is on {tensor.device}: it must be on the host or on a GPU of NVIDIA"
         )
     if str(tensor.layout) != "torch.strided" or not tensor.is_contiguous():
         raise ValueError(f"{what} is not contiguous: give its .contiguous()")

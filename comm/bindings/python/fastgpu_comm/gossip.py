@@ -72,7 +72,7 @@ class Gossip:
         what = f"the parameter {name!r}"
         place = look_at(data, what).writable()
         if place.device is not None:
-            raise ValueError(f"{what} lies on {place.device}: gossip mixes parameters of the host")
+            raise ValueError(f"{what} is on {place.device}: gossip mixes parameters of the host")
         if place.type_name != "float32":
             raise TypeError(f"{what} has elements of type {place.type_name}, not float32")
         load().call(

@@ -11,7 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/unique_fd.hpp"
 #include "process/command.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/rootless/prerequisites.hpp"
 
 namespace fastgpu::provision::local {

@@ -18,7 +18,7 @@
 #include "base/socket_broker.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
-#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_process.hpp"
 #include "provision/providers/local/order.hpp"
 #include "provision/providers/local/rootless/prerequisites.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 
 namespace fastgpu::cloudsim::aws {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cloudsim/world/model.hpp"
+#include "cloudsim/world/cloud_model.hpp"
 
 namespace fastgpu::cloudsim::aws {
 

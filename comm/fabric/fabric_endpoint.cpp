@@ -1,0 +1,263 @@
+#include "comm/fabric/fabric_endpoint.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/join.hpp"
+#include "base/names.hpp"
+#include "base/rdma_devices.hpp"
+#include "base/units.hpp"
+#include "comm/fabric/fabric_library.hpp"
+
+namespace fastgpu::comm::fabric {
+namespace {
+
+/// How often an endpoint that is busy is tried. The provider shm names its files by the
+/// process id and a number: it refuses a file that a killed process of the same id has left,
+/// removes it, and takes the next number when it is asked again.
+constexpr int kOpenTries = 16;
+
+constexpr const char* kNoProvider =
+    "libfabric offers no provider for it: install the one for the device (Debian, Ubuntu: "
+    "ibverbs-providers; EFA: the libfabric of its installer)";
+
+std::string name_of(const FabricOffer& offer) {
+  return std::string(offer.provider) + " on " + offer.device;
+}
+
+/// Returns how to lock more memory; empty if this process may lock all.
+std::string lock_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return remedy_for_lockable(Bytes{limit.rlim_cur}) + ", or set FASTGPU_COMM_FABRIC=off";
+}
+
+/// Returns the error of an operation that locks memory, with the limit if that may be the cause.
+Error memory_error(const FabricLibrary& library, int error, const std::string& doing) {
+  const std::string text = doing + ": libfabric: " + library.describe(error);
+  const std::string limit = lock_limit();
+  const bool is_limit = (error == ENOMEM || error == EPERM || error == EAGAIN) && !limit.empty();
+  return {is_limit ? ErrorKind::capacity : ErrorKind::local, is_limit ? text + "; " + limit : text};
+}
+
+class LibraryRegistration final : public FabricRegistration {
+ public:
+  LibraryRegistration(FabricLibrary library, std::span<std::byte> bytes) : library_(library) {
+    memory = bytes;
+  }
+  LibraryRegistration(const LibraryRegistration&) = delete;
+  LibraryRegistration& operator=(const LibraryRegistration&) = delete;
+  ~LibraryRegistration() override {
+    if (region != nullptr) library_->unregister(region);
+  }
+
+ private:
+  FabricLibrary library_;
+};
+
+PortBytes port_bytes(const FabricPart& part) {
+  Region* const region = part.registration == nullptr ? nullptr : part.registration->region;
+  return {part.bytes.data(), part.bytes.size(), region};
+}
+
+class LibraryEndpoint final : public FabricEndpoint {
+ public:
+  LibraryEndpoint(FabricLibrary library, Port* port, const PortTraits& port_traits, Traits traits)
+      : library_(library), port_(port), port_traits_(port_traits), traits_(std::move(traits)) {}
+  LibraryEndpoint(const LibraryEndpoint&) = delete;
+  LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
+  ~LibraryEndpoint() override { library_->close(port_); }
+
+  const Traits& traits() const noexcept override { return traits_; }
+  std::vector<std::byte> address() const override {
+    const auto all = std::as_bytes(std::span(port_traits_.address, port_traits_.address_bytes));
+    return {all.begin(), all.end()};
+  }
+
+  std::optional<PeerNumber> add_peer(std::span<const std::byte> address) override {
+    // The provider reads as much as its own addresses have.
+    if (address.size() != port_traits_.address_bytes) return std::nullopt;
+    PeerNumber number = 0;
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(address.data());
+    if (library_->add_peer(port_, bytes, &number) != 0) return std::nullopt;
+    return number;
+  }
+
+  std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) override {
+    auto made = std::make_unique<LibraryRegistration>(library_, memory);
+    const int error =
+        library_->register_memory(port_, memory.data(), memory.size(), &made->region, &made->place);
+    if (error != 0)
+      throw memory_error(library_, error,
+                         "registering " + to_string(Bytes{memory.size()}) + " of memory with " +
+                             traits_.provider + " on " + traits_.device);
+    return made;
+  }
+
+  bool inject(PeerNumber peer, std::span<const std::byte> bytes) override {
+    return has_begun(library_->inject(port_, peer, bytes.data(), bytes.size()), "fi_inject");
+  }
+  bool send(PeerNumber peer, const FabricPart& part, OperationSpace& operation) override {
+    const PortBytes bytes = port_bytes(part);
+    return has_begun(library_->send(port_, peer, &bytes, &operation), "fi_send");
+  }
+  bool receive(const FabricPart& part, OperationSpace& operation) override {
+    const PortBytes bytes = port_bytes(part);
+    return has_begun(library_->receive(port_, &bytes, &operation), "fi_recv");
+  }
+  bool send_tagged(PeerNumber peer, std::uint64_t tag, const FabricPart& part,
+                   OperationSpace& operation) override {
+    const PortBytes bytes = port_bytes(part);
+    return has_begun(library_->send_tagged(port_, peer, tag, &bytes, &operation), "fi_tsend");
+  }
+  bool receive_tagged(std::uint64_t tag, const FabricPart& part,
+                      OperationSpace& operation) override {
+    const PortBytes bytes = port_bytes(part);
+    return has_begun(library_->receive_tagged(port_, tag, &bytes, &operation), "fi_trecv");
+  }
+  bool write(PeerNumber peer, const FabricPart& part, const RemotePlace& to, WriteKind kind,
+             std::uint32_t data, OperationSpace& operation) override {
+    const PortBytes bytes = port_bytes(part);
+    return has_begun(library_->write(port_, peer, &bytes, &to, kind, data, &operation), "fi_write");
+  }
+  void cancel(OperationSpace& operation) override { library_->cancel(port_, &operation); }
+
+  std::size_t poll(std::span<PortCompletion> completions) override {
+    std::size_t count = 0;
+    check(library_->poll(port_, completions.data(), completions.size(), &count), "fi_cq_read");
+    return count;
+  }
+  std::string describe(int error) const override { return library_.describe(error); }
+
+  bool may_sleep() override { return library_->may_sleep(port_) == 0; }
+  int descriptor() const noexcept override { return port_traits_.descriptor; }
+  void stop() noexcept override { library_->stop(port_); }
+
+ private:
+  void check(int error, std::string_view doing) const {
+    library_.check(error, traits_.provider + ": " + std::string(doing));
+  }
+  bool has_begun(int error, std::string_view doing) const {
+    if (error == kBusy) return false;
+    check(error, doing);
+    return true;
+  }
+
+  FabricLibrary library_;
+  Port* port_;
+  PortTraits port_traits_;
+  Traits traits_;
+};
+
+/// The networks that libfabric has found. The destructor frees its list of them.
+class Found {
+ public:
+  Found(const FabricLibrary& library, const FabricSettings& settings, int ranks)
+      : library_(library) {
+    const FabricSearch search{settings.provider.empty() ? nullptr : settings.provider.c_str(),
+                              ranks};
+    library.check(library->find(&search, &offers_), "looking for networks");
+    for (std::size_t i = 0; i < library->count(offers_); ++i)
+      all_.push_back(*library->offer(offers_, i));
+  }
+  Found(const Found&) = delete;
+  Found& operator=(const Found&) = delete;
+  ~Found() { library_->forget(offers_); }
+
+  const Offers* offers() const noexcept { return offers_; }
+  const std::vector<FabricOffer>& all() const noexcept { return all_; }
+
+ private:
+  FabricLibrary library_;
+  Offers* offers_ = nullptr;
+  std::vector<FabricOffer> all_;
+};
+
+Error nothing_found(const Found& found, const FabricSettings& settings) {
+  std::string names;
+  for (const FabricOffer& offer : found.all()) {
+    const std::string name = name_of(offer);
+    if (names.find(name) == std::string::npos) append_item(names, name);
+  }
+  std::string wanted = settings.provider.empty() ? "no provider of libfabric"
+                                                 : "no '" + printable(settings.provider) + "'";
+  if (!settings.device.empty()) wanted += " on '" + printable(settings.device) + "'";
+  return {ErrorKind::not_found,
+          wanted + " is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)" +
+              (names.empty() ? "" : ": there is " + names)};
+}
+
+Put put_of(const FabricOffer& offer, const FabricSettings& settings, std::uint32_t version) {
+  if (!settings.put) return best_put(offer, version);
+  if (can(offer, *settings.put)) return *settings.put;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_FABRIC_PUT is '" +
+                                    std::string(name_of(*settings.put)) + "', which " +
+                                    name_of(offer) + " cannot do");
+}
+
+bool is_asked_for(const FabricSettings& settings) noexcept {
+  return settings.need == FabricNeed::must || !settings.provider.empty();
+}
+
+std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const Found& found,
+                                           std::size_t index, const FabricSettings& settings,
+                                           const FabricSite& site) {
+  const FabricOffer& offer = found.all()[index];
+  Traits traits{.provider = offer.provider,
+                .device = offer.device,
+                .protocol = offer.protocol,
+                .put = put_of(offer, settings, library->library_version()),
+                .is_hardware = offer.is_hardware != 0};
+  Port* port = nullptr;
+  PortTraits port_traits;
+  int error = EBUSY;
+  for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
+    error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
+  if (error != 0) throw memory_error(library, error, "opening " + name_of(offer));
+  traits.needs_local = port_traits.needs_local != 0;
+  traits.inject_bytes = port_traits.inject_bytes;
+  traits.receives = port_traits.receives;
+  traits.most_bytes = std::min<std::uint64_t>(port_traits.most_bytes, SIZE_MAX);
+  return std::make_unique<LibraryEndpoint>(library, port, port_traits, std::move(traits));
+}
+
+/// Opens what the user has asked for.
+std::unique_ptr<FabricEndpoint> open_wanted(const FabricSettings& settings,
+                                            const FabricSite& site) {
+  const FabricLibrary library(settings.plugin);
+  const Found found(library, settings, site.ranks);
+  const std::string nearest = nearest_device(rdma_devices(), own_numa_node(), site.turn);
+  const auto index = choose(found.all(), settings, site.near, nearest);
+  if (!index) throw nothing_found(found, settings);
+  return open_offer(library, found, *index, settings, site);
+}
+
+}  // namespace
+
+OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& site) {
+  if (settings.need == FabricNeed::none) return {};
+  if (is_asked_for(settings)) return {open_wanted(settings, site)};
+  // A node without such devices loads nothing.
+  const RdmaDevices devices = rdma_devices();
+  if (devices.ports.empty())
+    return {.lack = settings.is_required ? "this machine has no RDMA device (/sys/class/infiniband)"
+                                         : ""};
+  std::optional<FabricLibrary> library;
+  try {
+    library.emplace(settings.plugin);
+  } catch (const Error& e) {
+    return {.lack = e.what()};
+  }
+  const Found found(*library, settings, site.ranks);
+  const std::string nearest = nearest_device(devices, own_numa_node(), site.turn);
+  if (const auto index = choose(found.all(), settings, site.near, nearest))
+    return {open_offer(*library, found, *index, settings, site)};
+  const std::string obstacle = obstacle_of(devices);
+  return {.lack = obstacle.empty() ? kNoProvider : obstacle};
+}
+
+}  // namespace fastgpu::comm::fabric

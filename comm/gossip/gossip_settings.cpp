@@ -1,0 +1,147 @@
+#include "comm/gossip/gossip_settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::string_view kExchange = "FASTGPU_COMM_EXCHANGE";
+constexpr std::string_view kStepSize = "FASTGPU_COMM_GOSSIP_STEP";
+constexpr std::string_view kGuard = "FASTGPU_COMM_GUARD";
+constexpr std::string_view kWire = "FASTGPU_COMM_WIRE";
+
+[[noreturn]] void refuse_value(std::string_view name, const std::string& value,
+                               const std::string& expected) {
+  throw Error(ErrorKind::usage,
+              std::string(name) + " is '" + printable(value) + "', not " + expected);
+}
+
+template <class T>
+T number_from(std::string_view name, const std::string& text, T least, T most,
+              const std::string& expected) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= least && value <= most))
+    refuse_value(name, text, expected);
+  return value;
+}
+
+std::string fitting_wires() {
+  std::string wires = "same";
+  for (const CodecEntry& codec : all_codecs())
+    if (!codec.is_linear) wires += ", " + pattern_of(codec);
+  return wires;
+}
+
+std::optional<CodecChoice> codec_from(const std::string& text) try {
+  if (text == "same") return std::nullopt;
+  const auto codec = codec_choice(text);
+  if (codec && (codec->momentum > 0 || codec->warmup > 0))
+    throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
+                                      ": momentum and warmup belong to gradients, and gossip mixes "
+                                      "parameters: leave them out");
+  if (codec && !entry_of(codec->id).is_linear) return codec;
+  if (codec || text == "fp16" || text == "bf16" || text == "mixed")
+    throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
+                                      " does not go with gossip, which mixes parameters: " +
+                                      "use one of " + fitting_wires());
+  refuse_value(kWire, text, "one of " + fitting_wires());
+} catch (const Error& e) {
+  if (std::string_view(e.what()).starts_with(kWire)) throw;
+  throw Error(e.kind(), std::string(kWire) + " is " + e.what());
+}
+
+}  // namespace
+
+bool wishes_gossip(const Environment& environment) {
+  const auto value = environment(std::string(kExchange));
+  if (!value || *value == "all_reduce") return false;
+  if (*value == "gossip") return true;
+  refuse_value(kExchange, *value, "all_reduce or gossip");
+}
+
+void check_wishes_no_gossip(const Environment& environment) {
+  if (!wishes_gossip(environment)) return;
+  throw Error(ErrorKind::usage,
+              std::string(kExchange) +
+                  " gossip mixes parameters after each step, and this program exchanges gradients: "
+                  "use fgc_gossip_create (Python: Gossip or torch_gossip.GossipOptimizer), or "
+                  "all_reduce");
+}
+
+GossipSettings gossip_settings(const Environment& environment) {
+  GossipSettings settings;
+  settings.is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
+  if (settings.is_exact) return settings;
+  if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))
+    settings.topology = gossip_topology(*text);
+  if (const auto text = environment(std::string(kWire))) settings.codec = codec_from(*text);
+  if (const auto text = environment(std::string(kStepSize)))
+    settings.step_size =
+        number_from(kStepSize, *text, 1e-6, 1.0, "a number from 0.000001 to 1, such as 0.02");
+  if (const auto text = environment(std::string(kGuard)))
+    settings.guard =
+        number_from(kGuard, *text, 0, kMostGuardSteps,
+                    "a number of steps from 0 (never) to " + std::to_string(kMostGuardSteps));
+  return settings;
+}
+
+std::string_view name_of(MixMethod method) noexcept {
+  switch (method) {
+    case MixMethod::exact:
+      return "exact averages";
+    case MixMethod::averaging:
+      return "neighbour averaging";
+    case MixMethod::difference:
+      return "difference compression";
+    case MixMethod::push_sum:
+      return "push-sum";
+  }
+  return "";
+}
+
+MixMethod method_of(const GossipSettings& settings, WeightsKind weights, bool is_static) {
+  if (settings.is_exact) return MixMethod::exact;
+  if (settings.codec) {
+    const std::string topology = printable(settings.topology.text);
+    const std::string pair = std::string(kWire) + " " +
+                             std::string(entry_of(settings.codec->id).name) +
+                             " does not go with FASTGPU_COMM_TOPOLOGY " + topology;
+    constexpr std::string_view kFits =
+        "ring, hypercube, random:K or a file of one graph with '-' alone; or FASTGPU_COMM_WIRE "
+        "same";
+    if (!is_static)
+      throw Error(ErrorKind::usage, pair +
+                                        ", whose neighbours change: both ends of a connection keep "
+                                        "an estimate. It goes with " +
+                                        std::string(kFits));
+    if (weights != WeightsKind::symmetric)
+      throw Error(ErrorKind::usage,
+                  pair + ", which sends one way: differences need both ways. It goes with " +
+                      std::string(kFits));
+    return MixMethod::difference;
+  }
+  return weights == WeightsKind::column_stochastic ? MixMethod::push_sum : MixMethod::averaging;
+}
+
+double usual_step_size(const CodecChoice& codec) noexcept {
+  switch (codec.id) {
+    case CodecId::int8:
+      return 0.8;
+    case CodecId::one_bit:
+      return 0.2;
+    case CodecId::top_k:
+      return std::clamp(2 * codec.part, 0.001, 0.5);
+    case CodecId::power_sgd:
+      break;
+  }
+  return 0.1;
+}
+
+}  // namespace fastgpu::comm
