@@ -253,7 +253,7 @@ class MpirunEngine final : public JobEngine {
     return facts;
   }
 
-  /// Puts the rank table of HCCL on nodes with Ascend processors. Returns why there is none; empty
+  /// Puts the rank table of HCCL on nodes with Ascend processors. Returns why it cannot; empty
   /// on other nodes.
   std::string put_rank_table(const JobFilesRequest& request,
                              std::span<const agent::JobNodeFacts> facts, const Cancel& cancel) {

@@ -52,7 +52,7 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
 
 struct FabricAttempt {
   std::unique_ptr<FabricTransport> transport{};
-  std::string lack{};  ///< As in fabric::OpenedEndpoint.
+  std::string lack{};  ///< The member of fabric::OpenedEndpoint.
 };
 
 FabricAttempt fabric_transport(const Connections& connections,

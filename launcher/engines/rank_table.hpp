@@ -20,8 +20,8 @@ struct RankTableNode {
 
 /// Returns the table as JSON, version 1.0: ranks in the order of the nodes, the first processors of
 /// each. Throws ErrorKind::conflict, with the node, where HCCL would refuse it or hang: fewer
-/// processors than ranks, and addresses that are missing between nodes, that are none, or that two
-/// processors or nodes have.
+/// processors than ranks, and addresses that are missing between nodes, malformed, or those of two
+/// processors or nodes.
 std::string rank_table(std::span<const RankTableNode> nodes);
 
 }  // namespace fastgpu::launcher

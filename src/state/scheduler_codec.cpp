@@ -1,7 +1,7 @@
 // The JSON of a cluster's scheduler, which is beside the provider's part of the request.
 #include "base/json.hpp"
 #include "base/names.hpp"
-#include "state/codec.hpp"
+#include "state/part_json.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::state {

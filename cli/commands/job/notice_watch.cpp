@@ -5,7 +5,7 @@
 
 #include "base/contains.hpp"
 #include "cli/workflows/reachable_hosts.hpp"
-#include "launcher/guards.hpp"
+#include "launcher/guard_orders.hpp"
 
 namespace fastgpu::cli {
 namespace {

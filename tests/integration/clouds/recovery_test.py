@@ -80,19 +80,13 @@ def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
         process = start(customer, "waits")
         everywhere = {"vendor": customer.cloud}
         customer.sim.control("stock", {**everywhere, "stock": 0, "spot_stock": 0})
-        customer.sim.control("reset_calls", {})
         old = take_away(customer, 1)
-        launch = cloud_sim.CLOUDS[customer.cloud]["launch"]
-
-        def tries():
-            return customer.sim.control("calls")["counts"].get(customer.cloud, {}).get(launch, 0)
-
-        assert_true(within(120, lambda: tries() >= 2), f"it is tried {tries()} times")
-        assert_true(process.poll() is None, "the job has ended")
+        gave_up = within(45, lambda: process.poll() is not None)
+        assert_true(not gave_up, "the job has not waited")
         customer.sim.control("stock", {**everywhere, "stock": 8, "spot_stock": 8})
         out, err = process.communicate(timeout=240)
         assert_equal(process.returncode, 0, err.decode())
-        assert_true(err.count(b"creating 1 new machine for t-1") >= 2, err.decode())
+        assert_in("creating 1 new machine for t-1", err.decode())
         assert_in("[0] rank 0: step 17", out.decode())
         assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
         customer.run("delete", "cluster", "t", "--yes")
