@@ -1,19 +1,29 @@
 // Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for the
 // tables of docs/benchmarks/scale.md, `comm_scale networks` for those of other networks alone,
-// `comm_scale case --help` for one of your own. All print JSON.
+// `comm_scale exchanges` for those of codecs and gossip, `comm_scale case --help` for one of your
+// own. All print JSON.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <exception>
 #include <iostream>
+#include <numbers>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "comm/bench/scale_case.hpp"
 #include "comm/bench/scale_report.hpp"
 #include "comm/engine/planner.hpp"
+#include "comm/gossip/gossip_plan.hpp"
 #include "comm/schedule/choose.hpp"
 #include "comm/schedule/doubling.hpp"
+#include "comm/simulator/coded_exchange.hpp"
 #include "comm/simulator/formulas.hpp"
 #include "comm/simulator/negotiation.hpp"
 #include "comm/simulator/simulator.hpp"
@@ -208,33 +218,134 @@ std::vector<NegotiationRow> negotiation_rows() {
   return rows;
 }
 
+/// Speeds as docs/benchmarks/codecs.md has them at 64 MiB, rounded.
+SimulatedCodec simulated_codec(std::string_view text) {
+  const CodecChoice choice = *codec_choice(text);
+  switch (choice.id) {
+    case CodecId::int8:
+      return {choice, {gigabytes(5), gigabytes(1.7)}};
+    case CodecId::one_bit:
+      return {choice, {gigabytes(4.5), gigabytes(0.17)}};
+    case CodecId::top_k:
+    case CodecId::power_sgd:
+      break;
+  }
+  return {choice, {gigabytes(5), gigabytes(0.28)}};
+}
+
+/// Returns the steps of gossip after which a tenth is left of a disagreement that is one wave over
+/// all members: on a ring no other one lasts longer.
+std::uint64_t steps_to_agree(const GossipTopology& topology, int members) {
+  std::vector<Weights> round;
+  for (std::size_t step = 0; step < period_of(topology, members); ++step)
+    round.push_back(checked_weights(topology, members, step));
+  std::vector<double> numbers;
+  for (int member = 0; member < members; ++member)
+    numbers.push_back(std::cos(2 * std::numbers::pi * member / members));
+  const auto size = [](const std::vector<double>& of) {
+    return std::inner_product(of.begin(), of.end(), of.begin(), 0.0);
+  };
+  const double goal = 0.01 * size(numbers);
+  std::vector<double> mixed(numbers.size());
+  std::uint64_t step = 0;
+  for (; size(numbers) > goal; ++step) {
+    const Weights& weights = round[step % round.size()];
+    for (std::size_t member = 0; member < numbers.size(); ++member) {
+      mixed[member] = weights.rows[member].own * numbers[member];
+      for (const MixingRow::From& from : weights.rows[member].from)
+        mixed[member] += from.weight * numbers[static_cast<std::size_t>(from.member)];
+    }
+    numbers.swap(mixed);
+  }
+  return step;
+}
+
+/// A way of exchanging, of one network.
+class ExchangeCase {
+ public:
+  ExchangeCase(std::string name, std::optional<SimulatedCodec> codec,
+               std::optional<GossipTopology> topology)
+      : name_(std::move(name)), codec_(codec), topology_(std::move(topology)) {}
+
+  ExchangeRow row(const std::string& network_name, const NetworkModel& network,
+                  std::uint64_t bytes) const {
+    constexpr int kRanksPerNode = 8;
+    ExchangeRow row{.name = name_, .network = network_name, .link = network.across, .bytes = bytes};
+    for (const int ranks : kRanks) {
+      const Simulated simulated{.topology = filled_nodes(ranks, kRanksPerNode), .network = network};
+      row.ranks.push_back(ranks);
+      row.forecasts.push_back(forecast(simulated, bytes));
+      if (topology_)
+        row.steps_to_agree.push_back(steps_to_agree(*topology_, ranks / kRanksPerNode));
+    }
+    return row;
+  }
+
+ private:
+  ExchangeForecast forecast(const Simulated& simulated, std::uint64_t bytes) const {
+    if (topology_) return simulate_gossip(simulated, *topology_, codec_, bytes);
+    if (codec_) return simulate_sum_of_codes(simulated, *codec_, bytes);
+    return simulate_all_reduce(simulated, bytes);
+  }
+
+  std::string name_;
+  std::optional<SimulatedCodec> codec_;
+  std::optional<GossipTopology> topology_;
+};
+
+std::vector<ExchangeRow> exchange_rows() {
+  const GossipTopology ring = gossip_topology("ring");
+  const GossipTopology one_peer = gossip_topology("one-peer-exponential");
+  const std::vector<ExchangeCase> cases{
+      {"float32", {}, {}},
+      {"int8", simulated_codec("int8"), {}},
+      {"1bit", simulated_codec("1bit"), {}},
+      {"topk:0.01", simulated_codec("topk:0.01"), {}},
+      {"topk:0.001", simulated_codec("topk:0.001"), {}},
+      {"gossip, ring", {}, ring},
+      {"gossip, one-peer-exponential", {}, one_peer},
+      {"gossip, ring, topk:0.01", simulated_codec("topk:0.01"), ring}};
+  std::vector<ExchangeRow> rows;
+  for (const auto& [name, network] :
+       {std::pair("TCP, 32 Gbit/s", cloud()), std::pair("TCP, 1 Gbit/s", with_tcp(1))})
+    for (const ExchangeCase& each : cases)
+      rows.push_back(each.row(name, network, kSizes.back()));
+  return rows;
+}
+
 ScaleReport simulate_all() {
   return {.network = cloud(),
           .most_lanes = kMostLanes,
           .most_pieces = kMostPieces,
           .tables = collective_tables(),
           .networks = networks_rows(),
-          .negotiation = negotiation_rows()};
+          .negotiation = negotiation_rows(),
+          .exchanges = exchange_rows()};
+}
+
+/// Prints a report of some tables alone.
+void print_part(ScaleReport part) {
+  part.network = cloud();
+  part.most_lanes = kMostLanes;
+  part.most_pieces = kMostPieces;
+  std::cout << to_json(part) << "\n";
 }
 
 void run(const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == "report") {
     std::cout << to_json(simulate_all()) << "\n";
   } else if (words.size() == 1 && words[0] == "networks") {
-    std::cout << to_json({.network = cloud(),
-                          .most_lanes = kMostLanes,
-                          .most_pieces = kMostPieces,
-                          .tables = {},
-                          .networks = networks_rows(),
-                          .negotiation = {}})
-              << "\n";
+    print_part({.networks = networks_rows()});
+  } else if (words.size() == 1 && words[0] == "exchanges") {
+    print_part({.exchanges = exchange_rows()});
   } else if (!words.empty() && words[0] == "case") {
     for (const bench::BenchResult& result :
          simulate_case(scale_case_of(std::span(words).subspan(1))))
       std::cout << to_json(result) << "\n";
   } else {
     throw Error(ErrorKind::usage,
-                "usage: comm_scale report | comm_scale networks | comm_scale case OPTIONS");
+                "usage: comm_scale report | comm_scale networks | comm_scale exchanges | "
+                "comm_scale case OPTIONS");
   }
 }
 

@@ -66,6 +66,21 @@ Json networks_json(const NetworksRow& row) {
           {"results", std::move(results)}};
 }
 
+Json exchange_json(const ExchangeRow& row) {
+  Json results = Json::array();
+  for (std::size_t i = 0; i < row.ranks.size(); ++i) {
+    results.push_back({{"ranks", row.ranks[i]},
+                       {"seconds", row.forecasts[i].duration.count()},
+                       {"bytes_out", row.forecasts[i].bytes_out}});
+    if (!row.steps_to_agree.empty()) results.back()["steps_to_agree"] = row.steps_to_agree[i];
+  }
+  return {{"name", row.name},
+          {"network", row.network},
+          {"link", link_json(row.link)},
+          {"bytes", row.bytes},
+          {"results", std::move(results)}};
+}
+
 void add(const NegotiationRow& row, Json& results) {
   const auto add_one = [&](std::string_view library, const Forecast& forecast) {
     results.push_back({{"library", library},
@@ -91,10 +106,13 @@ std::string to_json(const ScaleReport& report) {
   Json networks = Json::array();
   for (const NetworksRow& row : report.networks)
     networks.push_back(networks_json(row));
+  Json exchanges = Json::array();
+  for (const ExchangeRow& row : report.exchanges)
+    exchanges.push_back(exchange_json(row));
   return Json{{"schema", "fastgpu.comm-scale/1"}, {"network", network_json(report.network)},
               {"most_lanes", report.most_lanes},  {"most_pieces", report.most_pieces},
               {"choices", std::move(choices)},    {"results", std::move(results)},
-              {"networks", std::move(networks)}}
+              {"networks", std::move(networks)},  {"exchanges", std::move(exchanges)}}
       .dump(1);
 }
 

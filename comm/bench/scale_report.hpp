@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/simulator/coded_exchange.hpp"
 #include "comm/simulator/simulator.hpp"
 
 namespace fastgpu::comm {
@@ -40,18 +41,33 @@ struct NegotiationRow {
   Forecast cached;  ///< The way of Horovod once it knows all names.
 };
 
+/// A way in which ranks of one network exchange gradients or parameters: times by number of ranks.
+struct ExchangeRow {
+  std::string name;
+  std::string network;
+  NetworkLink link{};  ///< The network between nodes.
+  std::uint64_t bytes = 0;
+  std::vector<int> ranks{};
+  std::vector<ExchangeForecast> forecasts{};
+  /// The steps after which a tenth of the disagreement between members is left; for gossip alone.
+  std::vector<std::uint64_t> steps_to_agree{};
+};
+
 struct ScaleReport {
-  NetworkModel network;
+  NetworkModel network{};
   int most_lanes = 1;
   int most_pieces = 1;
-  std::vector<ScaleTable> tables;
-  std::vector<NetworksRow> networks;
-  std::vector<NegotiationRow> negotiation;
+  std::vector<ScaleTable> tables{};
+  std::vector<NetworksRow> networks{};
+  std::vector<NegotiationRow> negotiation{};
+  std::vector<ExchangeRow> exchanges{};
 };
 
 /// Returns {"schema", "network", "most_lanes", "most_pieces", "choices", "results": [{"library",
 /// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}], "networks":
-/// [{"name", "links", "bytes", "results"}]}, in seconds, and bytes per second.
+/// [{"name", "links", "bytes", "results"}], "exchanges": [{"name", "network", "link", "bytes",
+/// "results": [{"ranks", "seconds", "bytes_out", "steps_to_agree"}]}]}, in seconds, and bytes per
+/// second.
 std::string to_json(const ScaleReport& report);
 
 }  // namespace fastgpu::comm

@@ -11,4 +11,6 @@ void Codec::encode_with_feedback(std::span<std::byte> code, std::span<float> val
   kernels().drop_non_finite(values.data(), values.size());
 }
 
+void Codec::check(std::span<const std::byte>, std::size_t) const {}
+
 }  // namespace fastgpu::comm

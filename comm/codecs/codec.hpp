@@ -28,8 +28,10 @@ class Codec {
   virtual void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
                                     std::uint64_t seed) const;
 
-  /// Adds factor times the decoded numbers. Throws ErrorKind::remote for bytes that no encoder
-  /// writes; a part may be added then.
+  /// Throws ErrorKind::remote for bytes that no encoder writes for so many numbers.
+  virtual void check(std::span<const std::byte> code, std::size_t count) const;
+
+  /// Adds factor times the decoded numbers. Throws as check does; a part may be added then.
   virtual void add(std::span<float> sum, std::span<const std::byte> code, float factor) const = 0;
 };
 

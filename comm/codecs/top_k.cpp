@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "comm/kernels/kernels.hpp"
@@ -16,7 +16,11 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kStretch = std::size_t{1} << 16;  ///< The numbers that 16 bits can count.
-constexpr std::size_t kSample = 4096;
+
+/// The numbers of a sample: one of 256, if that is enough to tell.
+std::size_t sample_of(std::size_t count) noexcept {
+  return std::clamp<std::size_t>(count / 256, 1024, 16384);
+}
 
 std::int32_t magnitude(float value) noexcept {
   return std::bit_cast<std::int32_t>(value) & 0x7fffffff;
@@ -24,14 +28,14 @@ std::int32_t magnitude(float value) noexcept {
 
 /// Returns a limit that probably a few more than `wanted` magnitudes reach.
 std::int32_t sampled_limit(std::span<const float> values, std::size_t wanted) {
-  const std::size_t stride = values.size() / kSample;
-  std::vector<std::int32_t> sample(kSample);
-  for (std::size_t i = 0; i < kSample; ++i)  // Moved within its stride: rows have like columns.
+  std::vector<std::int32_t> sample(sample_of(values.size()));
+  const std::size_t stride = values.size() / sample.size();
+  for (std::size_t i = 0; i < sample.size(); ++i)  // Moved in its stride: rows have like columns.
     sample[i] = magnitude(values[i * stride + (i * 7919) % stride]);
-  const double expected =
-      static_cast<double>(wanted) * kSample / static_cast<double>(values.size());
+  const double expected = static_cast<double>(wanted) * static_cast<double>(sample.size()) /
+                          static_cast<double>(values.size());
   const auto place = static_cast<std::size_t>(expected + 3 * std::sqrt(expected) + 4);
-  if (place >= kSample) return 0;
+  if (place >= sample.size()) return 0;
   std::ranges::nth_element(sample, sample.begin() + static_cast<std::ptrdiff_t>(place),
                            std::greater());
   return sample[place];
@@ -49,28 +53,21 @@ std::int32_t counted_limit(std::span<const float> values, std::size_t wanted) {
   return static_cast<std::int32_t>(at << kShift);
 }
 
-/// Numbers in memory that is not cleared first: most of it stays unused.
-struct Candidates {
-  std::unique_ptr<std::uint32_t[]> places;
-  std::unique_ptr<float[]> numbers;
-  std::size_t count = 0;
-};
-
 /// Returns the numbers that reach `limit`; none if they are more than `room`.
-Candidates reaching(std::span<const float> values, std::int32_t limit, std::size_t room) {
-  Candidates found{std::make_unique_for_overwrite<std::uint32_t[]>(room),
-                   std::make_unique_for_overwrite<float[]>(room)};
-  found.count = kernels().select(found.places.get(), found.numbers.get(), room, values.data(),
-                                 values.size(), limit);
-  if (found.count > room) found.count = 0;
+PlacedNumbers reaching(std::span<const float> values, std::int32_t limit, std::size_t room) {
+  PlacedNumbers found(room);
+  const std::size_t size = kernels().select(found.all_places(), found.all_numbers(), room,
+                                            values.data(), values.size(), limit);
+  found.resize(size > room ? 0 : size);
   return found;
 }
 
-Candidates candidates(std::span<const float> values, std::size_t wanted) {
-  constexpr std::size_t kWorthSampling = 4 * kSample;
+PlacedNumbers candidates(std::span<const float> values, std::size_t wanted) {
+  constexpr std::size_t kWorthSampling = 16384;
   if (values.size() >= kWorthSampling && wanted <= values.size() / 8) {
-    auto found = reaching(values, sampled_limit(values, wanted), 4 * wanted + kSample);
-    if (found.count >= wanted) return found;
+    const std::size_t spare = 16 * (values.size() / sample_of(values.size()));
+    auto found = reaching(values, sampled_limit(values, wanted), 4 * wanted + spare);
+    if (found.size() >= wanted) return found;
   }
   return reaching(values, counted_limit(values, wanted), values.size());
 }
@@ -134,31 +131,47 @@ struct Parts {
 
 void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumbers& chosen) {
   const std::size_t stretches = blocks_of(count, kStretch);
-  const Parts<std::byte> parts(code, stretches, chosen.places.size());
+  const std::span<const std::uint32_t> places = chosen.places();
+  const Parts<std::byte> parts(code, stretches, places.size());
   std::size_t at = 0;
   for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
     const std::size_t before = at;
-    for (; at < chosen.places.size() && chosen.places[at] / kStretch == stretch; ++at)
-      put_number(parts.places, at, static_cast<std::uint16_t>(chosen.places[at] % kStretch));
+    for (; at < places.size() && places[at] / kStretch == stretch; ++at)
+      put_number(parts.places, at, static_cast<std::uint16_t>(places[at] % kStretch));
     put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
   }
-  std::memcpy(parts.values.data(), chosen.numbers.data(), parts.values.size());
+  std::memcpy(parts.values.data(), chosen.numbers().data(), parts.values.size());
+}
+
+/// Sets the numbers at these places to 0, which are far from each other in memory.
+void clear_places(std::span<float> values, std::span<const std::uint32_t> places) {
+  constexpr std::size_t kAhead = 32;
+  const std::size_t together = places.size() - std::min(places.size(), kAhead);
+  for (std::size_t i = 0; i < together; ++i) {
+    __builtin_prefetch(&values[places[i + kAhead]], 1);
+    values[places[i]] = 0;
+  }
+  for (std::size_t i = together; i < places.size(); ++i)
+    values[places[i]] = 0;
 }
 
 }  // namespace
 
 PlacedNumbers largest(std::span<const float> values, std::size_t wanted) {
-  const Candidates all = candidates(values, wanted);
-  const std::span numbers(all.numbers.get(), all.count);
-  ExactLimit limit = exact_limit(numbers, wanted);
-  PlacedNumbers chosen{std::vector<std::uint32_t>(wanted), std::vector<float>(wanted)};
-  for (std::size_t i = 0, at = 0; at < wanted; ++i) {
-    const std::int32_t each = magnitude(numbers[i]);
-    if (each < limit.least || (each == limit.least && limit.equal == 0)) continue;
-    if (each == limit.least) --limit.equal;
-    chosen.places[at] = all.places[i];
-    chosen.numbers[at++] = numbers[i];
+  PlacedNumbers chosen = candidates(values, wanted);
+  std::uint32_t* const places = chosen.all_places();
+  float* const numbers = chosen.all_numbers();
+  ExactLimit limit = exact_limit(chosen.numbers(), wanted);
+  std::size_t at = 0;
+  for (std::size_t i = 0; at < wanted; ++i) {
+    const std::int32_t each = magnitude(numbers[i]);  // No branch: most of them count, but not all.
+    const bool is_equal = each == limit.least && limit.equal > 0;
+    places[at] = places[i];
+    numbers[at] = numbers[i];
+    limit.equal -= is_equal ? 1 : 0;
+    at += is_equal || each > limit.least ? 1 : 0;
   }
+  chosen.resize(wanted);
   return chosen;
 }
 
@@ -185,37 +198,49 @@ void TopK::encode_with_feedback(std::span<std::byte> code, std::span<float> valu
   if (values.empty()) return;
   const PlacedNumbers chosen = largest(values, entries(values.size()));
   write_code(code, values.size(), chosen);
-  for (const std::uint32_t place : chosen.places)
-    values[place] = 0;
+  clear_places(values, chosen.places());
   // Numbers that are not finite are the largest: others are left only if all places went to them.
   const auto is_finite = [](float number) { return std::isfinite(number); };
-  if (std::ranges::none_of(chosen.numbers, is_finite))
+  if (std::ranges::none_of(chosen.numbers(), is_finite))
     kernels().drop_non_finite(values.data(), values.size());
 }
 
-void TopK::add(std::span<float> sum, std::span<const std::byte> code, float factor) const {
-  assert(code.size() == encoded_bytes(sum.size()));
-  const std::size_t all = entries(sum.size());
-  const std::size_t stretches = blocks_of(sum.size(), kStretch);
+/// Calls visit(index, number) for each entry of a code. Throws ErrorKind::remote once it meets what
+/// no encoder writes.
+template <class Visit>
+void TopK::for_each_entry(std::span<const std::byte> code, std::size_t count, Visit visit) const {
+  assert(code.size() == encoded_bytes(count));
+  const std::size_t all = entries(count);
+  const std::size_t stretches = blocks_of(count, kStretch);
   const Parts<const std::byte> parts(code, stretches, all);
   std::size_t at = 0;
   for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
     const auto numbers = number_at<std::uint32_t>(parts.numbers, stretch);
     if (numbers > all - at) refuse_code("more than " + std::to_string(all) + " entries");
-    const std::span<float> to =
-        sum.subspan(stretch * kStretch, std::min(kStretch, sum.size() - stretch * kStretch));
+    const std::size_t first = stretch * kStretch;
+    const std::size_t length = std::min(kStretch, count - first);
     std::size_t next = 0;  // The first place that is allowed.
     for (const std::size_t end = at + numbers; at < end; ++at) {
       const std::size_t place = number_at<std::uint16_t>(parts.places, at);
-      if (place < next || place >= to.size())
+      if (place < next || place >= length)
         refuse_code("place " + std::to_string(place) + ", where " + std::to_string(next) + " to " +
-                    std::to_string(to.size() - 1) + " are possible");
+                    std::to_string(length - 1) + " are possible");
       next = place + 1;
-      const float added = to[place] + factor * number_at<float>(parts.values, at);
-      to[place] = added == added ? added : std::bit_cast<float>(0x7fc00000U);
+      visit(first + place, number_at<float>(parts.values, at));
     }
   }
   if (at != all) refuse_code(std::to_string(at) + " entries instead of " + std::to_string(all));
+}
+
+void TopK::check(std::span<const std::byte> code, std::size_t count) const {
+  for_each_entry(code, count, [](std::size_t, float) {});
+}
+
+void TopK::add(std::span<float> sum, std::span<const std::byte> code, float factor) const {
+  for_each_entry(code, sum.size(), [&](std::size_t index, float number) {
+    const float added = sum[index] + factor * number;
+    sum[index] = added == added ? added : std::bit_cast<float>(0x7fc00000U);
+  });
 }
 
 }  // namespace fastgpu::comm

@@ -1,8 +1,10 @@
 // The largest numbers alone, with their places.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <span>
 
 #include "comm/codecs/codec.hpp"
 
@@ -23,16 +25,36 @@ class TopK final : public Codec {
               std::uint64_t seed) const override;
   void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
                             std::uint64_t seed) const override;
+  void check(std::span<const std::byte> code, std::size_t count) const override;
   void add(std::span<float> sum, std::span<const std::byte> code, float factor) const override;
 
  private:
+  template <class Visit>
+  void for_each_entry(std::span<const std::byte> code, std::size_t count, Visit visit) const;
+
   double part_;
 };
 
-/// Numbers of a gradient with their places, in order.
-struct PlacedNumbers {
-  std::vector<std::uint32_t> places;
-  std::vector<float> numbers;
+/// Numbers of a gradient with their places, in order. They are in memory that is not cleared first:
+/// there is room for more.
+class PlacedNumbers {
+ public:
+  explicit PlacedNumbers(std::size_t room)
+      : places_(std::make_unique_for_overwrite<std::uint32_t[]>(room)),
+        numbers_(std::make_unique_for_overwrite<float[]>(room)) {}
+
+  std::size_t size() const noexcept { return size_; }
+  void resize(std::size_t size) noexcept { size_ = size; }  ///< At most the room.
+
+  std::span<const std::uint32_t> places() const noexcept { return {places_.get(), size_}; }
+  std::span<const float> numbers() const noexcept { return {numbers_.get(), size_}; }
+  std::uint32_t* all_places() noexcept { return places_.get(); }
+  float* all_numbers() noexcept { return numbers_.get(); }
+
+ private:
+  std::size_t size_ = 0;
+  std::unique_ptr<std::uint32_t[]> places_;
+  std::unique_ptr<float[]> numbers_;
 };
 
 /// Returns the `wanted` numbers of the largest magnitudes. NaN is larger than infinity; of equal

@@ -44,6 +44,18 @@ CudaPackList& own(PackList& list) {
   return static_cast<CudaPackList&>(list);  // NOLINT: lists are made only here.
 }
 
+class CudaCodeList final : public CodeList {
+ public:
+  CudaCodeList(const CodecChoice& codec, std::span<const CodeStretch> stretches)
+      : table(codec, stretches) {}
+
+  CodeTable table;
+};
+
+const CodeTable& own(const CodeList& list) {
+  return static_cast<const CudaCodeList&>(list).table;  // NOLINT: as above.
+}
+
 }  // namespace
 
 std::size_t current_cuda_device() {
@@ -176,6 +188,40 @@ void CudaDevice::unpack(PackList& list, std::span<const std::byte> buffer,
   const Current current(number_);
   const TensorList& tensors = own(list).tensors;
   gpu::unpack(tensors, buffer.first(packed_bytes(tensors, conversion.from)), conversion, stream);
+}
+
+std::unique_ptr<CodeList> CudaDevice::prepare(const CodecChoice& codec,
+                                              std::span<const CodeStretch> stretches) {
+  const Current current(number_);
+  return std::make_unique<CudaCodeList>(codec, stretches);
+}
+
+void CudaDevice::encode(std::span<std::byte> code, std::span<std::byte> numbers, CodeList& list,
+                        std::uint64_t seed, StreamHandle stream) {
+  const Current current(number_);
+  gpu::encode(code, numbers, own(list), seed, stream);
+}
+
+void CudaDevice::add_codes(std::span<std::byte> sum, std::span<const std::byte> code,
+                           CodeList& list, StreamHandle stream) {
+  const Current current(number_);
+  gpu::add_codes(sum, code, own(list), stream);
+}
+
+void CudaDevice::clear(std::span<std::byte> memory, StreamHandle stream) {
+  const Current current(number_);
+  fill_async(memory, std::byte{0}, stream);
+}
+
+void CudaDevice::add(std::span<std::byte> sum, std::span<const std::byte> numbers,
+                     StreamHandle stream) {
+  const Current current(number_);
+  gpu::reduce_into(sum, numbers, {ElementType::float32, ReduceOp::sum}, stream);
+}
+
+void CudaDevice::finish(std::span<std::byte> sum, ReduceOp op, int ranks, StreamHandle stream) {
+  const Current current(number_);
+  gpu::finish(sum, {ElementType::float32, op}, ranks, stream);
 }
 
 }  // namespace fastgpu::comm::gpu

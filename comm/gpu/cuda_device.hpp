@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "comm/gpu/device.hpp"
 
@@ -42,6 +43,16 @@ class CudaDevice final : public Device {
                     StreamHandle stream) override;
   void unpack(PackList& list, std::span<const std::byte> buffer, const Conversion& conversion,
               StreamHandle stream) override;
+  std::unique_ptr<CodeList> prepare(const CodecChoice& codec,
+                                    std::span<const CodeStretch> stretches) override;
+  void encode(std::span<std::byte> code, std::span<std::byte> numbers, CodeList& list,
+              std::uint64_t seed, StreamHandle stream) override;
+  void add_codes(std::span<std::byte> sum, std::span<const std::byte> code, CodeList& list,
+                 StreamHandle stream) override;
+  void clear(std::span<std::byte> memory, StreamHandle stream) override;
+  void add(std::span<std::byte> sum, std::span<const std::byte> numbers,
+           StreamHandle stream) override;
+  void finish(std::span<std::byte> sum, ReduceOp op, int ranks, StreamHandle stream) override;
 
  private:
   int number_ = 0;

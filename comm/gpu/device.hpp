@@ -11,7 +11,9 @@
 #include <span>
 #include <string>
 
+#include "comm/codecs/codec_table.hpp"
 #include "comm/kernels/pack.hpp"
+#include "comm/kernels/reduce.hpp"
 
 struct CUstream_st;
 struct CUevent_st;
@@ -41,6 +43,21 @@ class PackList {
 
   /// Returns the result of the last pack_checked; valid once its stream has passed it.
   virtual std::optional<NonFinite> found() const = 0;
+};
+
+/// A stretch of float32 numbers that a codec encodes alone.
+struct CodeStretch {
+  std::size_t at = 0;  ///< The number of elements before it in their buffer.
+  std::size_t count = 0;
+  std::size_t code = 0;      ///< The place of its code among those of a call, in bytes.
+  std::uint64_t chance = 0;  ///< A number whose XOR with the seed of a call is the seed.
+};
+
+/// Stretches with their codec in a device's memory, prepared once for kernels that go through all
+/// of them. Used by one stream at a time.
+class CodeList {
+ public:
+  virtual ~CodeList() = default;
 };
 
 /// A GPU, for any thread, and many at a time. Work is put into streams; only `synchronize` waits
@@ -95,6 +112,25 @@ class Device {
                             const Conversion& conversion, StreamHandle stream) = 0;
   virtual void unpack(PackList& list, std::span<const std::byte> buffer,
                       const Conversion& conversion, StreamHandle stream) = 0;
+
+  /// Blocks until the device has the list. Throws ErrorKind::usage for a codec that is linear.
+  virtual std::unique_ptr<CodeList> prepare(const CodecChoice& codec,
+                                            std::span<const CodeStretch> stretches) = 0;
+
+  // All memory here is the device's, and its numbers are float32. The bits are those of
+  // comm/codecs and comm/kernels.
+
+  /// Encodes. A codec that has feedback leaves what its codes do not carry in `numbers`.
+  virtual void encode(std::span<std::byte> code, std::span<std::byte> numbers, CodeList& list,
+                      std::uint64_t seed, StreamHandle stream) = 0;
+  /// Adds what codes stand for. Codec::check has allowed each.
+  virtual void add_codes(std::span<std::byte> sum, std::span<const std::byte> code, CodeList& list,
+                         StreamHandle stream) = 0;
+  virtual void clear(std::span<std::byte> memory, StreamHandle stream) = 0;  ///< Sets it to 0.
+  virtual void add(std::span<std::byte> sum, std::span<const std::byte> numbers,
+                   StreamHandle stream) = 0;
+  /// Turns the sum of the numbers of so many ranks into the result of `op`.
+  virtual void finish(std::span<std::byte> sum, ReduceOp op, int ranks, StreamHandle stream) = 0;
 };
 
 }  // namespace fastgpu::comm::gpu

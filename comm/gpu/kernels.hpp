@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "comm/gpu/code_table.hpp"
 #include "comm/gpu/memory.hpp"
 #include "comm/gpu/tensor_list.hpp"
 #include "comm/kernels/convert.hpp"
@@ -40,6 +42,16 @@ void first_non_finite(const TensorList& tensors, ElementType type, NonFiniteTabl
 /// Reduces: into[i] = into[i] op from[i]; average adds, and `finish` divides.
 void reduce_into(std::span<std::byte> into, std::span<const std::byte> from, Reduction reduction,
                  StreamHandle stream);
+
+/// Writes the codes of float32 numbers to the places of their runs, with the bits of comm/codecs.
+/// A codec that has feedback leaves what its codes do not carry in `numbers`. Several launches for
+/// the largest numbers.
+void encode(std::span<std::byte> code, std::span<std::byte> numbers, const CodeTable& table,
+            std::uint64_t seed, StreamHandle stream);
+
+/// Adds what the codes stand for to float32 numbers. Codes of the largest numbers must be valid.
+void add_codes(std::span<std::byte> sum, std::span<const std::byte> code, const CodeTable& table,
+               StreamHandle stream);
 
 /// Turns the accumulation of `ranks` contributions, at least one, into the result.
 void finish(std::span<std::byte> data, Reduction reduction, int ranks, StreamHandle stream);

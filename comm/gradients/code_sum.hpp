@@ -34,6 +34,10 @@ class CodeSum {
   /// Keeps the residuals of gradients that are in `applied`, after a step whose results are used.
   virtual void keep_residuals(CodecState& state, const GradientSet& applied) const = 0;
 
+  // Residuals that keep_residuals has not put into `state`, since they are on a device.
+  virtual void save_residuals(CodecState&) const {}
+  virtual void load_residuals(const CodecState&) {}
+
   /// Returns the length of the codes of the whole bucket, from one rank of each node.
   virtual std::size_t encoded_bytes() const noexcept = 0;
 };

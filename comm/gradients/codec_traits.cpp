@@ -32,6 +32,8 @@ std::string_view words_of(CodecKind kind) {
   switch (kind) {
     case CodecKind::linear:
       return "can be added as they are";
+    case CodecKind::factors:
+      return "become thin factors";
     case CodecKind::gather_only:
       return "are decoded before they are added";
     case CodecKind::difference:
@@ -58,7 +60,7 @@ WireTraits traits_of(const GradientSettings& settings, int ranks) noexcept {
       const CodecEntry& codec = entry_of(settings.codec.id);
       const std::string_view name = codec.name;
       if (ranks == 1) return {name};
-      if (codec.is_linear) return {name, linear, Exchange::factors};
+      if (codec.is_linear) return {name, factors, Exchange::factors};
       return {name, gather_only, Exchange::gather};
   }
   return {};
@@ -68,6 +70,8 @@ bool allows(CodecKind kind, Exchange exchange) noexcept {
   switch (kind) {
     case CodecKind::linear:
       return true;  // Codes that can be added can also be decoded first, and compared.
+    case CodecKind::factors:
+      return exchange == Exchange::factors;
     case CodecKind::gather_only:
       return exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather;
     case CodecKind::difference:

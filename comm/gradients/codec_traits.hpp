@@ -10,6 +10,7 @@ namespace fastgpu::comm {
 
 enum class CodecKind : std::uint8_t {
   linear,       ///< The sum of encoded numbers is the encoded sum: added wherever they meet.
+  factors,      ///< Two thin factors of a matrix are added: the second is made of the first's sum.
   gather_only,  ///< Decoded before they are added: every rank's reach the adding rank.
   difference    ///< The change since the last step: between two ranks that both remember it.
 };

@@ -128,9 +128,10 @@ std::shared_ptr<DeviceGradients::Part> DeviceGradients::part_of(
 
 // ---- into the buffer ----
 
-void DeviceGradients::begin_step(Scale scale) {
+void DeviceGradients::begin_step(Scale scale, std::vector<bool> stays) {
   const std::lock_guard lock(mutex_);
   scale_ = std::move(scale);
+  stays_ = std::move(stays);
   ready_.clear();
   sums_.clear();
   pieces_left_.clear();
@@ -163,7 +164,7 @@ void DeviceGradients::pack(std::uint32_t bucket, const std::shared_ptr<const Par
     else
       device_.pack(to, *group.list, conversion, stream_.get());
   }
-  if (!has_sums()) copy_to_buffer(part->stretches);
+  if (!stays(bucket)) copy_to_buffer(part->stretches);
   queue_.push_back({bucket, part, gpu::event_of(device_)});
   device_.record(queue_.back().arrived.get(), stream_.get());
   changed_.notify_all();
@@ -211,7 +212,7 @@ void DeviceGradients::work(const std::stop_token& stop) {
     std::optional<Error> failure;
     try {
       // A sum on the device comes after the packing by itself.
-      if (!has_sums() || is_searched_) device_.synchronize(ready.arrived.get());
+      if (!stays(ready.bucket) || is_searched_) device_.synchronize(ready.arrived.get());
       report(ready);
     } catch (const Error& e) {
       failure = e;
@@ -230,7 +231,7 @@ void DeviceGradients::report(const Ready& ready) {
     for (std::size_t i = 0; i < group.pieces.size(); ++i) {
       PackedPiece packed{ready.bucket, group.pieces[i]};
       if (found && found->tensor == i) packed.non_finite = found->index;
-      if (packed.non_finite && has_sums()) bring_over(packed);
+      if (packed.non_finite && stays(ready.bucket)) bring_over(packed);
       reports_.packed(packed);
     }
   }
@@ -269,6 +270,27 @@ void DeviceGradients::Sum::wait() {
   all.wait_for_copies();
 }
 
+// ---- sums of codes ----
+
+bool DeviceGradients::has_all_of(std::uint32_t bucket) const {
+  return std::ranges::all_of(plan_.buckets[bucket].pieces, [this](const GradientPiece& piece) {
+    return tensors_.has(piece.gradient);
+  });
+}
+
+std::span<std::byte> DeviceGradients::wire_of(std::uint32_t bucket) const {
+  const Bucket& whole = plan_.buckets[bucket];
+  return wire_.span().subspan(whole.offset, fusion_aligned(whole.bytes));
+}
+
+void DeviceGradients::clear_missing(std::uint32_t bucket) {
+  const std::lock_guard lock(mutex_);
+  const Bucket& whole = plan_.buckets[bucket];
+  const auto is_missing = [this](GradientId id) { return !ready_.contains(id); };
+  for (const Stretch& stretch : stretches_of(whole, taken(whole, is_missing)))
+    device_.clear(wire_.span().subspan(stretch.offset, stretch.bytes), stream_.get());
+}
+
 // ---- and back ----
 
 void DeviceGradients::unpack(std::size_t bucket, const GradientSet& ready) {
@@ -276,7 +298,7 @@ void DeviceGradients::unpack(std::size_t bucket, const GradientSet& ready) {
   std::unique_lock lock(mutex_);
   const auto part = known_part(bucket, [&ready](GradientId id) { return ready.contains(id); });
   lock.unlock();
-  if (!has_sums()) copy_from_buffer(part->stretches);
+  if (!stays(bucket)) copy_from_buffer(part->stretches);
   for (const Group& group : part->groups)
     device_.unpack(*group.list, wire_.span().subspan(whole.offset, whole.bytes),
                    {whole.type, group.type}, stream_.get());

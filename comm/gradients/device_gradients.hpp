@@ -63,8 +63,9 @@ class DeviceGradients {
   DeviceGradients& operator=(const DeviceGradients&) = delete;
   ~DeviceGradients();
 
-  /// Begins a step; called between steps.
-  void begin_step(Scale scale);
+  /// Begins a step; called between steps. `stays` has the buckets that are summed on the device,
+  /// though has_sums is false; it may be empty.
+  void begin_step(Scale scale, std::vector<bool> stays = {});
 
   /// Takes a gradient that is complete once `stream` has passed its present content. Any thread may
   /// call it.
@@ -94,6 +95,14 @@ class DeviceGradients {
 
   /// Starts the sum of a bucket, all of which is packed, or 0 in the buffer.
   Sum start_sum(std::uint32_t bucket, Reduction reduction);
+
+  // The numbers of a bucket that stays on the device, for a sum of codes.
+  gpu::Device& device() const noexcept { return device_; }
+  gpu::StreamHandle stream() const noexcept { return stream_.get(); }
+  bool has_all_of(std::uint32_t bucket) const;  ///< All of its gradients are on this device.
+  std::span<std::byte> wire_of(std::uint32_t bucket) const;  ///< With the gap behind it.
+  /// Sets the numbers of gradients that are not ready to 0.
+  void clear_missing(std::uint32_t bucket);
 
   /// Unpacks the part of a bucket that is in `ready`; sums made on the host are copied first.
   void unpack(std::size_t bucket, const GradientSet& ready);
@@ -132,6 +141,7 @@ class DeviceGradients {
   static std::vector<bool> taken(const Bucket& bucket,
                                  const std::function<bool(GradientId)>& is_in);
   std::vector<Stretch> stretches_of(const Bucket& bucket, const std::vector<bool>& is_taken) const;
+  bool stays(std::size_t bucket) const { return has_sums() || (!stays_.empty() && stays_[bucket]); }
   void copy_to_buffer(std::span<const Stretch> stretches);
   void copy_from_buffer(std::span<const Stretch> stretches);
   void wait_for_copies();
@@ -161,7 +171,8 @@ class DeviceGradients {
   std::vector<std::deque<KnownPart>> known_;  ///< The incomplete parts of each bucket, newest last.
   std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< The buckets of each gradient.
   Reports reports_;
-  Scale scale_;  ///< The factor for packed numbers.
+  Scale scale_;              ///< The factor for packed numbers.
+  std::vector<bool> stays_;  ///< By bucket, or empty. Unchanged within a step.
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -12,6 +12,13 @@ namespace {
 
 constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
 
+[[noreturn]] void refuse_codes(const Error& e, const CodeLevels& levels, std::size_t sender) {
+  const Error named =
+      e.during("rank " + std::to_string(levels.senders[sender].value) + " has sent");
+  levels.all->give_up(named);
+  throw Error(named);
+}
+
 /// Waits for a call that was begun, if any.
 void wait_for(std::optional<Handle>& handle) {
   if (!handle) return;
@@ -59,6 +66,24 @@ std::vector<CodePart> code_parts_of(const Bucket& bucket, const Codec& codec, st
   return all;
 }
 
+std::uint64_t seed_of_step(std::uint64_t step, Rank self, std::uint64_t stage) noexcept {
+  return Fingerprint().add(step).add(static_cast<std::uint64_t>(self.value) << 1U | stage).value();
+}
+
+std::uint64_t chance_of(const CodeRun& run) noexcept {
+  return Fingerprint().add(std::uint64_t{run.gradient.value}).add(std::uint64_t{run.first}).value();
+}
+
+void check_codes(const Codec& codec, const CodePart& part, std::span<const std::byte> code,
+                 const CodeLevels& levels, std::size_t sender) {
+  try {
+    for (const CodeRun& run : part.runs)
+      codec.check(code.subspan(run.code, codec.encoded_bytes(run.count)), run.count);
+  } catch (const Error& e) {
+    refuse_codes(e, levels, sender);
+  }
+}
+
 EncodedSum::EncodedSum(EncodedForm form, const CodeLevels& levels, const Bucket& bucket,
                        std::span<float> numbers)
     : form_(form), levels_(&levels), bucket_(&bucket), numbers_(numbers) {
@@ -87,13 +112,7 @@ std::size_t EncodedSum::encoded_bytes() const noexcept {
 }
 
 std::uint64_t EncodedSum::seed_of(const CodeRun& run, std::uint64_t stage) const noexcept {
-  const auto self = static_cast<std::uint64_t>(levels_->all->rank().value);
-  return Fingerprint()
-      .add(step_)
-      .add(self << 1U | stage)
-      .add(std::uint64_t{run.gradient.value})
-      .add(std::uint64_t{run.first})
-      .value();
+  return seed_of_step(step_, levels_->all->rank(), stage) ^ chance_of(run);
 }
 
 void EncodedSum::begin(ReduceOp op, std::uint64_t step) {
@@ -158,10 +177,7 @@ void EncodedSum::add(const CodePart& part, std::span<const std::byte> code, std:
       form_.codec->add(numbers_.subspan(run.at, run.count),
                        code.subspan(run.code, form_.codec->encoded_bytes(run.count)), 1);
   } catch (const Error& e) {
-    const Error named =
-        e.during("rank " + std::to_string(levels_->senders[sender].value) + " has sent");
-    levels_->all->give_up(named);
-    throw Error(named);
+    refuse_codes(e, *levels_, sender);
   }
 }
 

@@ -60,6 +60,16 @@ struct CodePart {
 std::vector<CodePart> code_parts_of(const Bucket& bucket, const Codec& codec, std::size_t at,
                                     std::size_t count, std::size_t parts);
 
+/// Returns the seed of a rank in a step, in which it encodes numbers (stage 0) and sums (stage 1).
+/// The seed of a run is this ^ chance_of(run).
+std::uint64_t seed_of_step(std::uint64_t step, Rank self, std::uint64_t stage) noexcept;
+std::uint64_t chance_of(const CodeRun& run) noexcept;
+
+/// Throws ErrorKind::remote, naming the sender, for a code of `part` that cannot be decoded, and
+/// ends the job on all ranks. `sender` is a rank of levels.across.
+void check_codes(const Codec& codec, const CodePart& part, std::span<const std::byte> code,
+                 const CodeLevels& levels, std::size_t sender);
+
 /// A sum of codes. Those of up to two ranks, and those that are not dense, go to every rank, which
 /// adds them up. Otherwise each rank adds up one part, and encodes the sum for the others: that is
 /// fewer bytes.

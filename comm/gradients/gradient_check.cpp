@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/gradients/codec_traits.hpp"
 
 namespace fastgpu::comm {
 
@@ -13,16 +12,12 @@ void check_gradient(const GradientInfo& info, std::span<const std::byte> values,
   const auto refuse = [&info](const std::string& why) {
     throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' " + why);
   };
-  const bool is_encoded = settings.wire == WireType::encoded;
   const std::size_t bytes = elements_of(info) * size_of(info.type);
   if (!values.empty() && values.size() != bytes)
     refuse("has " + std::to_string(bytes) + " bytes, but memory of " +
            std::to_string(values.size()));
-  if (device != nullptr && is_encoded)
-    refuse("is on a device: FASTGPU_COMM_WIRE " + std::string(traits_of(settings, 1).name) +
-           " encodes gradients of the host alone. Use fp16, bf16 or mixed");
-  if (info.type == ElementType::float64 && settings.codec.momentum > 0 && is_encoded &&
-      !is_own_name(info.name))
+  if (info.type == ElementType::float64 && settings.codec.momentum > 0 &&
+      settings.wire == WireType::encoded && !is_own_name(info.name))
     refuse(
         "is of float64: the momentum in FASTGPU_COMM_WIRE is applied to float32, float16 and "
         "bfloat16 alone");

@@ -97,7 +97,9 @@ void GradientExchange::choose_device_path() {
   gpu::DeviceSettings wish = settings_.device;
   const WireTraits wire = traits_of(settings_, communicator_.size());
   if (wish.path == gpu::DevicePath::nccl) check_allowed(wire, Exchange::nccl);
-  if (!allows(wire.kind, Exchange::nccl)) wish.path = gpu::DevicePath::staged;
+  // Residuals and velocities are added to numbers in the host's buffer.
+  if (!allows(wire.kind, Exchange::nccl) || settings_.wire == WireType::encoded)
+    wish.path = gpu::DevicePath::staged;
   std::vector<std::shared_ptr<gpu::Device>> devices;
   for (const DeviceTensors& each : device_tensors_.devices())
     devices.push_back(each.device);
@@ -106,9 +108,9 @@ void GradientExchange::choose_device_path() {
 
 void GradientExchange::lay_out() {
   const TunerSetting& setting = tuning_->current();
-  devices_.reset();
   launcher_.reset();
-  encoded_buckets_.reset();
+  drop_encoded_sums();
+  devices_.reset();
   plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_,
                       factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole);
   plan_hash_ = hash(plan_);
@@ -142,17 +144,30 @@ void GradientExchange::make_encoded_sums() {
   strength_ = strength_at(settings_.codec, codec_state_.steps());
   const auto used = static_cast<std::size_t>(tuning_->current().streams);
   const std::span streams = std::span(streams_).first(used);
-  encoded_buckets_.reset();
+  drop_encoded_sums();
   if (!factor_streams_.empty()) {
     encoded_buckets_.emplace(table_, settings_, plan_, buffer_->bytes(), streams, factor_streams_,
                              codec_state_);
   } else {
-    codec_ = make_codec(strength_.value_or(settings_.codec));
-    const CodecEntry& entry = entry_of(settings_.codec.id);
-    encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback}, plan_,
-                             buffer_->bytes(), streams, reduction_levels_);
+    const CodecChoice codec = strength_.value_or(settings_.codec);
+    codec_ = make_codec(codec);
+    const CodecEntry& entry = entry_of(codec.id);
+    // Velocities are kept on the host.
+    const bool stays = devices_ && settings_.codec.momentum == 0;
+    on_device([&] {
+      encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback}, plan_,
+                               buffer_->bytes(), streams, reduction_levels_,
+                               EncodedBuckets::OnDevice{stays ? devices_->only() : nullptr, codec});
+      encoded_buckets_->load_residuals(codec_state_);
+    });
   }
   encoded_buckets_->use(strength_.has_value());
+}
+
+/// Drops the sums, but not the residuals that they have.
+void GradientExchange::drop_encoded_sums() {
+  if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
+  encoded_buckets_.reset();
 }
 
 /// Changes to the codec of this step where a warm-up has another one than for the last.
@@ -178,14 +193,21 @@ void GradientExchange::lay_out_devices() {
 void GradientExchange::begin_launching() {
   launcher_->begin_step(op_, step_, codec_state_.steps());
   if (!devices_) return;
-  devices_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
-    return scale_before(wire, op, ranks);
-  });
+  std::vector<bool> stays;
+  for (std::size_t i = 0; encoded_buckets_ && i < plan_.buckets.size(); ++i)
+    stays.push_back(encoded_buckets_->has_on_device(i, op_));
+  devices_->begin_step([op = op_, ranks = communicator_.size()](
+                           ElementType wire) { return scale_before(wire, op, ranks); },
+                       stays);
 }
 
 std::span<std::byte> GradientExchange::in_buffer(GradientId id) const {
   return buffer_->bytes().subspan(plan_.offset_of[id.value],
                                   table_.elements(id) * size_of(wire_[id.value]));
+}
+
+std::span<std::byte> GradientExchange::in_buffer(const GradientPiece& piece) const {
+  return buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire_[piece.gradient.value]));
 }
 
 std::span<std::byte> GradientExchange::view(GradientId id) {
@@ -221,6 +243,7 @@ std::vector<std::byte> GradientExchange::saved_state() {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is saved");
   if (settings_.wire != WireType::encoded) return {};
+  if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
   return codec_state_.saved(table_, communicator_.rank());
 }
 
@@ -237,6 +260,7 @@ void GradientExchange::load_state(std::span<const std::byte> saved) {
     if (!has_feedback || !encoded[i]) codec_state_.drop({i});
     if (!moved[i]) codec_state_.drop_velocity({i});
   }
+  if (encoded_buckets_) encoded_buckets_->load_residuals(codec_state_);
   follow_warmup();
   if (launcher_) begin_launching();
 }
@@ -283,6 +307,9 @@ void GradientExchange::pack(GradientId id) {
 }
 
 void GradientExchange::device_packed(const PackedPiece& packed) {
+  // A bucket that stays on the device has its residuals there.
+  if (!encoded_buckets_ || !encoded_buckets_->has_on_device(packed.bucket, op_))
+    add_codec_state(packed.piece);
   const Lock lock(mutex_);
   piece_is_packed(packed);
 }
@@ -303,20 +330,23 @@ void GradientExchange::note_non_finite(const GradientPiece& piece, std::size_t i
 }
 
 std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
+  const auto non_finite = pack_numbers(piece, in_buffer(piece));
+  add_codec_state(piece);
+  return non_finite;
+}
+
+/// Adds the velocity and the residual of a piece to its numbers, which are in the buffer.
+void GradientExchange::add_codec_state(const GradientPiece& piece) {
   const std::size_t id = piece.gradient.value;
-  const std::size_t bytes = piece.count * size_of(wire_[id]);
-  const std::span<std::byte> to = buffer_->bytes().subspan(piece.offset, bytes);
-  const auto non_finite = pack_numbers(piece, to);
-  if (op_ != ReduceOp::sum && op_ != ReduceOp::average) return non_finite;
+  if (op_ != ReduceOp::sum && op_ != ReduceOp::average) return;
   // A residual waits until there are codes that can leave out a part of it.
   const bool is_encoded = !encoded_.empty() && encoded_[id] && strength_;
-  if (!is_encoded && !moved_[id]) return non_finite;
-  const std::span<float> numbers(reinterpret_cast<float*>(to.data()), piece.count);
+  if (!is_encoded && !moved_[id]) return;
+  const std::span<float> numbers(reinterpret_cast<float*>(in_buffer(piece).data()), piece.count);
   if (moved_[id])
     codec_state_.add_velocity(piece.gradient, table_.elements(piece.gradient), piece.first, numbers,
                               static_cast<float>(settings_.codec.momentum));
   if (is_encoded) codec_state_.add_to(piece.gradient, piece.first, numbers);
-  return non_finite;
 }
 
 std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& piece,
@@ -420,7 +450,7 @@ void GradientExchange::move_views() {
   lay_out();
   for (std::size_t i = 0; i < table_.size(); ++i) {
     if (!values_[i].empty()) continue;
-    const auto now = in_buffer({i});
+    const auto now = in_buffer(GradientId{i});
     std::ranges::copy(std::span(before).subspan(places[i], now.size()), now.begin());
   }
 }

@@ -116,6 +116,7 @@ class GradientExchange {
   void lay_out();
   void lay_out_devices();
   void make_encoded_sums();
+  void drop_encoded_sums();
   void follow_warmup();
   void check_between_steps(std::string_view what) const;
   void begin_launching();
@@ -125,11 +126,13 @@ class GradientExchange {
   void pack(GradientId id);
   std::optional<std::size_t> pack(const GradientPiece& piece);
   std::optional<std::size_t> pack_numbers(const GradientPiece& piece, std::span<std::byte> to);
+  void add_codec_state(const GradientPiece& piece);
   void device_packed(const PackedPiece& packed);
   void piece_is_packed(const PackedPiece& packed);
   void note_non_finite(const GradientPiece& piece, std::size_t index);
   void unpack(std::size_t number, const GradientSet& ready);
   std::span<std::byte> in_buffer(GradientId id) const;
+  std::span<std::byte> in_buffer(const GradientPiece& piece) const;
   StepOutcome end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream = std::nullopt);
 
   /// Runs `action`. A refusal of the device ends the job, on all ranks.

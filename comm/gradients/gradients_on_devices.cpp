@@ -27,9 +27,10 @@ GradientsOnDevices::GradientsOnDevices(const TensorsOnDevices& tensors, const Fu
     devices_.push_back(std::make_unique<DeviceGradients>(each, plan, buffer, settings, reports));
 }
 
-void GradientsOnDevices::begin_step(const DeviceGradients::Scale& scale) {
+void GradientsOnDevices::begin_step(const DeviceGradients::Scale& scale,
+                                    const std::vector<bool>& stays) {
   for (const auto& device : devices_)
-    device->begin_step(scale);
+    device->begin_step(scale, stays);
 }
 
 void GradientsOnDevices::ready(GradientId id, gpu::StreamHandle stream) {

@@ -42,7 +42,7 @@ class GradientsOnDevices {
                      const DeviceGradients::Reports& reports);
 
   // Each does for all devices what DeviceGradients does for one.
-  void begin_step(const DeviceGradients::Scale& scale);
+  void begin_step(const DeviceGradients::Scale& scale, const std::vector<bool>& stays = {});
   void ready(GradientId id, gpu::StreamHandle stream);
   void drain();
   void unpack(std::size_t bucket, const GradientSet& ready);
@@ -50,6 +50,11 @@ class GradientsOnDevices {
   /// Makes later work in `stream` come after all unpacking. Blocks until then without a stream, and
   /// with several devices: only one of them has the stream.
   void finish_step(std::optional<gpu::StreamHandle> stream);
+
+  /// Returns the device that has all gradients which are not the host's; null if there are several.
+  DeviceGradients* only() noexcept {
+    return devices_.size() == 1 ? devices_.front().get() : nullptr;
+  }
 
   /// Returns the device that sums buckets; null if the host does.
   DeviceGradients* summing() noexcept;

@@ -32,6 +32,7 @@ struct CodeLoops {
     char* const numbers = scales + sizeof(float) * number_of_blocks(count, kInt8Block);
     for_each_block<kInt8Block>(
         values, count, [=](std::size_t at, const float* block, std::size_t length) {
+          write_ahead<kInt8Block>(numbers + at);
           std::int8_t rounded[kInt8Block];
           const float scale = round_block(rounded, block, static_cast<std::uint32_t>(at), seed);
           put(scales + at / kInt8Block * sizeof(float), scale);
@@ -48,6 +49,7 @@ struct CodeLoops {
       std::int8_t rounded[kInt8Block] = {};
       __builtin_memcpy(rounded, numbers + at, length);
       float* const to = sum + at;
+      read_ahead<kInt8Block>(to);
       for (std::size_t i = 0; i < length; ++i)
         to[i] = added(to[i], static_cast<float>(rounded[i]) * scale);
     }
@@ -66,8 +68,10 @@ struct CodeLoops {
                                          std::uint64_t) noexcept {
     const SignCode to(code, count);
     std::size_t at = 0;
-    for (; count - at >= kSignBlock; at += kSignBlock)
+    for (; count - at >= kSignBlock; at += kSignBlock) {
+      read_ahead<kSignBlock>(values + at);
       subtract_mean(values + at, to.put_block(at, values + at, kSignBlock));
+    }
     if (at == count) return;
     float rest[kSignBlock] = {};
     __builtin_memcpy(rest, values + at, (count - at) * sizeof(float));
@@ -87,6 +91,7 @@ struct CodeLoops {
       for (std::size_t i = 0; i < kSignBlock; i += kLanes)
         Machine::spread_signs(of_numbers + i, bits[i / 8] | std::uint32_t{bits[i / 8 + 1]} << 8U);
       float* const to = sum + at;
+      read_ahead<kSignBlock>(to);
       for (std::size_t i = 0; i < length; ++i)
         to[i] = added(to[i], signed_by(scale, of_numbers[i]));
     }
@@ -96,9 +101,11 @@ struct CodeLoops {
                             const float* values, std::size_t count, std::int32_t limit) noexcept {
     std::size_t found = 0;
     std::size_t at = 0;
-    for (; count - at >= kLanes && room - found >= kLanes; at += kLanes)
+    for (; count - at >= kLanes && room - found >= kLanes; at += kLanes) {
+      read_ahead<kLanes>(values + at);
       found += Machine::append_large(places + found, numbers + found, values + at,
                                      static_cast<std::uint32_t>(at), limit);
+    }
     for (; at < count; ++at) {
       if (magnitude(values[at]) < limit) continue;
       if (found == room) return room + 1;
@@ -115,6 +122,24 @@ struct CodeLoops {
 
  private:
   static constexpr std::size_t kLanes = 16;
+  static constexpr std::size_t kLine = 64;     ///< The bytes of a cache line.
+  static constexpr std::size_t kAhead = 2048;  ///< Bytes: their way takes as long as two blocks.
+
+  /// Requests the memory to which the code of later blocks is written.
+  template <std::size_t kBytes>
+  static void write_ahead(char* to) noexcept {
+    for (std::size_t byte = 0; byte < kBytes; byte += kLine)
+      __builtin_prefetch(to + 2 * kBytes + byte, 1);
+  }
+
+  /// Requests the numbers that follow kAhead bytes after a block. CPUs do so by themselves only up
+  /// to the end of a page. The address may be behind the last number.
+  template <std::size_t kBlock>
+  static void read_ahead(const float* block) noexcept {
+    const char* const from = reinterpret_cast<const char*>(block) + kAhead;
+    for (std::size_t byte = 0; byte < kBlock * sizeof(float); byte += kLine)
+      __builtin_prefetch(from + byte);
+  }
 
   /// The code of signs.
   struct SignCode {
@@ -178,8 +203,10 @@ struct CodeLoops {
   template <std::size_t kBlock, class Body>
   static void for_each_block(const float* values, std::size_t count, Body body) noexcept {
     std::size_t at = 0;
-    for (; count - at >= kBlock; at += kBlock)
+    for (; count - at >= kBlock; at += kBlock) {
+      read_ahead<kBlock>(values + at);
       body(at, values + at, kBlock);
+    }
     if (at == count) return;
     float rest[kBlock] = {};
     __builtin_memcpy(rest, values + at, (count - at) * sizeof(float));

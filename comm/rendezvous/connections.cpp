@@ -52,7 +52,7 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
 
 struct FabricAttempt {
   std::unique_ptr<FabricTransport> transport{};
-  std::string lack{};  ///< As in fabric::OpenedEndpoint.
+  std::string lack{};  ///< The member of fabric::OpenedEndpoint.
 };
 
 FabricAttempt fabric_transport(const Connections& connections,
@@ -90,6 +90,14 @@ TriedWays open_ways(const Connections& connections, const Wishes& wishes) {
     ways.further.push_back(fabric_transport(connections, settings, wishes).transport);
   }
   return ways;
+}
+
+void keep(Connections& connections, TriedWays&& ways) {
+  connections.shared = std::move(ways.shared);
+  connections.fabric = std::move(ways.first.transport);
+  for (std::size_t i = 0; i < ways.further.size(); ++i)
+    if (ways.further[i])
+      connections.further_fabrics.push_back({i + 1, std::move(ways.further[i]), nullptr});
 }
 
 /// Puts the length of some bytes at one place, and the bytes at another.
@@ -262,6 +270,11 @@ void check_requirement(const Connections& connections, const Wishes& wishes,
   }
 }
 
+/// Returns whether the user has named what is to carry messages.
+bool is_asked_for(const Wishes& wishes) {
+  return wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
+}
+
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
 constexpr auto kMeetTimeout = std::chrono::seconds(20);
 
@@ -395,20 +408,14 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
     if (reason.empty()) reason = reason_for_tcp(rank, ways.first, introductions[r]);
   });
-  const bool is_asked_for =
-      wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
   const auto failed = [&](Rank rank, const std::string& why) {
     const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
-    if (is_asked_for) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+    if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
     if (reason.empty()) reason = text;
   };
   for (FabricTransport* const fabric : ways.fabrics())
     meet_by_fabric(fabric, ranks, round, deadline, failed);
-  connections.shared = std::move(ways.shared);
-  connections.fabric = std::move(ways.first.transport);
-  for (std::size_t i = 0; i < ways.further.size(); ++i)
-    if (ways.further[i])
-      connections.further_fabrics.push_back({i + 1, std::move(ways.further[i]), nullptr});
+  keep(connections, std::move(ways));
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason);
   connections.network_report = report_of_tcp(connections, reason);

@@ -29,8 +29,8 @@ class MpiCollectives;
 
 /// A fabric beside the first, and what opens it again.
 struct FurtherFabric {
-  std::uint64_t number = 1;                   ///< The same on all ranks.
-  std::unique_ptr<FabricTransport> fabric{};  ///< Not null.
+  std::uint64_t number = 1;                   ///< A value that all ranks have.
+  std::unique_ptr<FabricTransport> fabric{};  ///< Never null.
   std::unique_ptr<TransportSource> source{};
 };
 
@@ -94,7 +94,7 @@ struct FurtherSockets {
   /// By rank: its addresses on further networks, in the order of this rank's.
   std::vector<std::vector<Endpoint>> addresses{};
   std::vector<int> wished{};  ///< The numbers by rank that other ranks wish; 0: the usual one.
-  std::vector<bool> may_measure{};  ///< By rank: whether it would measure networks.
+  std::vector<bool> may_measure{};  ///< True, by rank, for one that would measure networks.
 };
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and

@@ -29,7 +29,7 @@ constexpr auto kSampleTime = 40ms;
 constexpr std::size_t kShortest = 256 << 10;
 constexpr std::size_t kLongest = 32 << 20;
 
-/// Samples of one network, and the time after which there are no more than kFewSamples.
+/// The most samples of one network, and the time after which kFewSamples are enough.
 constexpr std::size_t kSamples = 7;
 constexpr std::size_t kFewSamples = 3;
 constexpr auto kTimeANetwork = 160ms;

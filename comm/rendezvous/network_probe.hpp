@@ -50,9 +50,10 @@ std::optional<Rank> probe_partner(const Topology& topology, Rank self);
 
 /// The networks between two ranks that measure.
 struct ProbedNetworks {
-  std::unique_ptr<FabricTransport> fabric{};  ///< It has met the partner, and is used by no one.
-  std::vector<UniqueFd> alone{};              ///< Connections that carry messages without it.
-  std::vector<UniqueFd> beside{};             ///< Connections that carry messages together with it.
+  std::unique_ptr<FabricTransport>
+      fabric{};  ///< A fabric that has met the partner, and is used for nothing else.
+  std::vector<UniqueFd> alone{};   ///< Connections that carry messages without it.
+  std::vector<UniqueFd> beside{};  ///< Connections that carry messages together with it.
 };
 
 /// Measures together with `partner`, which does the same. The lower rank returns the rates. Throws

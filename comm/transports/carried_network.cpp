@@ -161,7 +161,7 @@ bool CarriedNetwork::is_trying() const noexcept {
          });
 }
 
-/// Returns whether the peer lacks a flow, and there is room for one.
+/// Returns whether the flow to the peer is closed, and another can be added.
 bool CarriedNetwork::may_use_again(Rank rank, const Way& way) const {
   TcpPeer* const peer = hub_.peer(rank);
   return peer != nullptr && !peer->flows()[way.flow]->is_open() &&

@@ -94,7 +94,7 @@ class FlowCarrier final : public TransportEvents {
   std::vector<CarrierClient*> flows_;  ///< The flows, by rank; null for others.
   std::size_t flow_count_ = 0;
   bool has_ended_ = false;
-  std::vector<bool> is_ready_;  ///< By rank: it is in `ready_`.
+  std::vector<bool> is_ready_;  ///< True, by rank, for one in `ready_`.
   std::vector<Rank> ready_;
 };
 

@@ -56,7 +56,7 @@ class TcpLinks {
 
   TransportEvents& events_;
   std::deque<LinkCounters> links_;         ///< A deque: its elements stay where they are.
-  std::vector<GivenUp> given_up_;          ///< Those that are not counted yet.
+  std::vector<GivenUp> given_up_;          ///< Links that are not counted yet.
   std::set<std::string> failed_networks_;  ///< The networks of this host that were reported.
 };
 

@@ -142,7 +142,7 @@ bool TcpPeer::give_work(std::size_t flow) {
          (give_confirmation(flow) || give_notice(flow) || give_again(flow) || give_chunk(flow));
 }
 
-/// A flow that is no connection confirms its frames itself: they may be far quicker than what waits
+/// A flow by another network confirms its frames itself: they may be far quicker than what waits
 /// in the connections.
 bool TcpPeer::give_confirmation(std::size_t flow) {
   if (flows_[flow]->carries_notices() || !logs_[flow].take_due()) return false;

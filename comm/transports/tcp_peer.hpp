@@ -44,7 +44,7 @@ class TcpPeer final : public FrameEvents {
  public:
   /// A connection that was given up.
   struct RetiredFlow {
-    UniqueFd socket;  ///< Absent if it was no connection.
+    UniqueFd socket;  ///< Absent for a flow by another network.
     LinkCounters* link = nullptr;
   };
 

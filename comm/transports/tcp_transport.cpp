@@ -453,7 +453,7 @@ void TcpTransport::give_up_silent_connections() {
 }
 
 /// Counts the looks at which each flow was silent, and returns whether a connection was not. The
-/// silence of a flow that is no connection counts only if the peer answers by a connection: else it
+/// silence of a flow by another network counts only if the peer answers by a connection: else it
 /// may be busy.
 bool TcpTransport::look_for_silence(TcpPeer& peer) {
   bool is_heard = false;

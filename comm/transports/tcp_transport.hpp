@@ -114,7 +114,8 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   UniqueFd epoll_;
   UnaskedBytes unasked_;
   Rank self_{};
-  std::vector<std::unique_ptr<CarriedNetwork>> networks_{};  ///< Those beside the connections.
+  std::vector<std::unique_ptr<CarriedNetwork>>
+      networks_{};                               ///< The networks beside the connections.
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.

@@ -48,10 +48,10 @@ compile() {
 export -f flags_of object_of compile
 
 # All of the library but the files that ask for packages: nothing here calls those.
-mapfile -t library < <(find comm/{common,kernels,schedule,mpi,transports,rendezvous,engine,communicator,trace,fusion,gpu,gradients} src/base -name '*.cpp' -print0 |
+mapfile -t library < <(find comm/{common,kernels,codecs,schedule,mpi,transports,rendezvous,engine,communicator,trace,fusion,gpu,gradients} src/base -name '*.cpp' -print0 |
   xargs -0 grep -LE 'nlohmann|openssl|base/json.hpp|<mpi.h>' | sort)
-library+=(comm/gpu/{pack,reduce}.cu tests/gpu/stand_in/no_tuned_file.cpp)
-arithmetic=(tests/main.cpp tests/gpu/{steps,tiles}_test.cpp)
+library+=(comm/gpu/{codes,pack,reduce}.cu tests/gpu/stand_in/no_tuned_file.cpp)
+arithmetic=(tests/main.cpp tests/gpu/{codes,steps,tiles}_test.cpp)
 device=(tests/gpu/{main,collectives_test,gradients_test,kernels_test,nccl_test}.cpp)
 pair=(tests/gpu/nccl_pair.cpp)
 bench=(comm/bench/{gpu,device_step,models}.cpp)

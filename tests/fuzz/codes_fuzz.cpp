@@ -19,11 +19,13 @@ using Bytes = std::span<const std::byte>;
 constexpr std::size_t kElements = 9;
 
 template <class Action>
-void tried(fastgpu::ErrorKind allowed, Action action) {
+bool tried(fastgpu::ErrorKind allowed, Action action) {
   try {
     action();
+    return true;
   } catch (const fastgpu::Error& e) {
     if (e.kind() != allowed) __builtin_trap();
+    return false;
   }
 }
 
@@ -41,7 +43,9 @@ void decode(Bytes said) {
   const Bytes rest = said.subspan(4);
   std::ranges::copy(rest.first(std::min(rest.size(), code.size())), code.begin());
   std::vector<float> sum(count);
-  tried(fastgpu::ErrorKind::remote, [&] { codec->add(sum, code, 1); });
+  const bool is_added = tried(fastgpu::ErrorKind::remote, [&] { codec->add(sum, code, 1); });
+  if (is_added != tried(fastgpu::ErrorKind::remote, [&] { codec->check(code, count); }))
+    __builtin_trap();
 }
 
 void load(Bytes saved) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/codecs/codec.hpp"
+#include "comm/codecs/codec_table.hpp"
 #include "comm/gpu/nccl_library.hpp"
 
 namespace fastgpu::test {
@@ -386,6 +388,105 @@ void FakeDevice::unpack(PackList& list, std::span<const std::byte> buffer,
     for_each(tensors, buffer, conversion, conversion.from,
              [&](std::size_t, auto own, auto packed) { comm::convert(own, packed, conversion); });
     held.lock();
+  });
+}
+
+// ---- codes ----
+
+namespace {
+
+class Codes final : public comm::gpu::CodeList {
+ public:
+  Codes(const comm::CodecChoice& choice, std::span<const comm::gpu::CodeStretch> given)
+      : codec(comm::make_codec(choice)),
+        has_feedback(comm::entry_of(choice.id).has_feedback),
+        stretches(given.begin(), given.end()) {}
+
+  std::unique_ptr<const comm::Codec> codec;
+  bool has_feedback;
+  std::vector<comm::gpu::CodeStretch> stretches;
+};
+
+/// Calls body(numbers, code, chance) for each stretch.
+template <class Code, class Body>
+void for_each_stretch(const Codes& codes, std::span<std::byte> numbers, std::span<Code> code,
+                      Body body) {
+  const std::span<float> floats(reinterpret_cast<float*>(numbers.data()),
+                                numbers.size() / sizeof(float));
+  for (const comm::gpu::CodeStretch& each : codes.stretches)
+    body(floats.subspan(each.at, each.count),
+         code.subspan(each.code, codes.codec->encoded_bytes(each.count)), each.chance);
+}
+
+}  // namespace
+
+std::unique_ptr<comm::gpu::CodeList> FakeDevice::prepare(
+    const comm::CodecChoice& codec, std::span<const comm::gpu::CodeStretch> stretches) {
+  const Lock lock(mutex_);
+  check_works();
+  return std::make_unique<Codes>(codec, stretches);
+}
+
+void FakeDevice::check_stretches(const comm::gpu::CodeList& list, std::span<const std::byte> code,
+                                 std::span<const std::byte> numbers) const {
+  const auto& codes = static_cast<const Codes&>(list);
+  for (const comm::gpu::CodeStretch& each : codes.stretches)
+    if ((each.at + each.count) * sizeof(float) > numbers.size() ||
+        each.code + codes.codec->encoded_bytes(each.count) > code.size())
+      throw Error(ErrorKind::local, "an illegal memory access");
+}
+
+void FakeDevice::run_on(std::initializer_list<std::span<const std::byte>> memory,
+                        StreamHandle stream, std::function<void()> work) {
+  const Lock lock(mutex_);
+  check_works();
+  for (const auto& each : memory)
+    check_device(each);
+  stream_of(stream).add([work = std::move(work)](Lock& held) {
+    held.unlock();
+    work();
+    held.lock();
+  });
+}
+
+void FakeDevice::encode(std::span<std::byte> code, std::span<std::byte> numbers,
+                        comm::gpu::CodeList& list, std::uint64_t seed, StreamHandle stream) {
+  check_stretches(list, code, numbers);
+  ++encodings_;
+  run_on({code, numbers}, stream, [&codes = static_cast<Codes&>(list), code, numbers, seed] {
+    for_each_stretch(codes, numbers, code, [&](auto from, auto to, std::uint64_t chance) {
+      if (codes.has_feedback)
+        codes.codec->encode_with_feedback(to, from, seed ^ chance);
+      else
+        codes.codec->encode(to, from, seed ^ chance);
+    });
+  });
+}
+
+void FakeDevice::add_codes(std::span<std::byte> sum, std::span<const std::byte> code,
+                           comm::gpu::CodeList& list, StreamHandle stream) {
+  check_stretches(list, code, sum);
+  run_on({sum, code}, stream, [&codes = static_cast<Codes&>(list), sum, code] {
+    for_each_stretch(codes, sum, code,
+                     [&](auto to, auto from, std::uint64_t) { codes.codec->add(to, from, 1); });
+  });
+}
+
+void FakeDevice::clear(std::span<std::byte> memory, StreamHandle stream) {
+  run_on({memory}, stream, [memory] { std::ranges::fill(memory, std::byte{0}); });
+}
+
+void FakeDevice::add(std::span<std::byte> sum, std::span<const std::byte> numbers,
+                     StreamHandle stream) {
+  run_on({sum, numbers}, stream, [sum, numbers] {
+    comm::reduce_into(sum, numbers, {comm::ElementType::float32, comm::ReduceOp::sum});
+  });
+}
+
+void FakeDevice::finish(std::span<std::byte> sum, comm::ReduceOp op, int ranks,
+                        StreamHandle stream) {
+  run_on({sum}, stream, [sum, op, ranks] {
+    comm::finish(sum, {comm::ElementType::float32, op}, ranks);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,10 +49,11 @@ class FakeDevice final : public comm::gpu::Device {
   /// The calling thread's, within as_current; null elsewhere.
   static FakeDevice* current() noexcept;
 
-  int packs() const { return packs_; }  ///< Launches.
-  int lists() const { return lists_; }  ///< Lists prepared, each in memory of its own.
-  std::size_t pinned() const;           ///< Bytes.
-  std::size_t allocated() const;        ///< Bytes.
+  int packs() const { return packs_; }          ///< Launches.
+  int lists() const { return lists_; }          ///< Lists prepared, each in memory of its own.
+  int encodings() const { return encodings_; }  ///< Calls of encode.
+  std::size_t pinned() const;                   ///< Bytes.
+  std::size_t allocated() const;                ///< Bytes.
   std::size_t pageable_copies() const { return pageable_copies_; }
 
   /// Work of the test's own, in a stream.
@@ -85,6 +87,17 @@ class FakeDevice final : public comm::gpu::Device {
                     const comm::Conversion& conversion, comm::gpu::StreamHandle stream) override;
   void unpack(comm::gpu::PackList& list, std::span<const std::byte> buffer,
               const comm::Conversion& conversion, comm::gpu::StreamHandle stream) override;
+  std::unique_ptr<comm::gpu::CodeList> prepare(
+      const comm::CodecChoice& codec, std::span<const comm::gpu::CodeStretch> stretches) override;
+  void encode(std::span<std::byte> code, std::span<std::byte> numbers, comm::gpu::CodeList& list,
+              std::uint64_t seed, comm::gpu::StreamHandle stream) override;
+  void add_codes(std::span<std::byte> sum, std::span<const std::byte> code,
+                 comm::gpu::CodeList& list, comm::gpu::StreamHandle stream) override;
+  void clear(std::span<std::byte> memory, comm::gpu::StreamHandle stream) override;
+  void add(std::span<std::byte> sum, std::span<const std::byte> numbers,
+           comm::gpu::StreamHandle stream) override;
+  void finish(std::span<std::byte> sum, comm::ReduceOp op, int ranks,
+              comm::gpu::StreamHandle stream) override;
 
  private:
   class Stream;
@@ -98,6 +111,11 @@ class FakeDevice final : public comm::gpu::Device {
   void check_device(std::span<const std::byte> memory) const;
   void check_list(const comm::gpu::PackList& list, std::span<const std::byte> buffer,
                   comm::ElementType type) const;
+  void check_stretches(const comm::gpu::CodeList& list, std::span<const std::byte> code,
+                       std::span<const std::byte> numbers) const;
+  /// Checks the device and its memory, and puts work into a stream.
+  void run_on(std::initializer_list<std::span<const std::byte>> memory,
+              comm::gpu::StreamHandle stream, std::function<void()> work);
   enum class Search : std::uint8_t { off, on };
   void pack_with(Search search, std::span<std::byte> buffer, comm::gpu::PackList& list,
                  const comm::Conversion& conversion, comm::gpu::StreamHandle stream);
@@ -115,6 +133,7 @@ class FakeDevice final : public comm::gpu::Device {
   std::atomic<bool> can_pin_{true};
   std::atomic<int> packs_{0};
   std::atomic<int> lists_{0};
+  std::atomic<int> encodings_{0};
   std::atomic<std::size_t> pageable_copies_{0};
   std::map<comm::gpu::EventHandle, std::shared_ptr<Event>> events_;  ///< Shared with streams.
   std::map<comm::gpu::StreamHandle, std::unique_ptr<Stream>> streams_;

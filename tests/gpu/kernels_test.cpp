@@ -184,6 +184,50 @@ TEST_CASE("every type is reduced with every operation as the CPU does it") {
   }
 }
 
+TEST_CASE("codes and what they leave have the CPU's bits") {
+  constexpr std::uint64_t kSeed = 0x0123456789abcdef;
+  const CodecChoice choices[] = {
+      {CodecId::int8}, {CodecId::one_bit}, {CodecId::top_k, 0.01}, {CodecId::top_k, 0.3}};
+  for (const CodecChoice& choice : choices)
+    for (const std::size_t gap : {0, 1, 3}) {
+      CAPTURE(text_of(choice));
+      CAPTURE(gap);
+      const auto codec = make_codec(choice);
+      std::vector<CodeStretch> runs;
+      std::size_t at = gap, bytes = gap;
+      for (const std::size_t count : {1, 255, 512, 2049, 70'000, 1'000'003, 3}) {
+        runs.push_back({at, count, bytes, 31 * at});
+        at += count + gap;
+        bytes += codec->encoded_bytes(count) + gap;
+      }
+      DeviceBytes numbers(at * sizeof(float), float32, sizeof(float) * gap, 21);
+      DeviceBytes code(bytes, uint8, gap, 22);
+      DeviceBytes sum(at * sizeof(float), float32, 0, 23);
+      const CodeTable table(choice, runs);
+      const GpuStream stream;
+      for (int round = 0; round < 2; ++round) {  // The memory of a table is used again.
+        encode(code.span(), numbers.span(), table, kSeed, stream.handle());
+        add_codes(sum.span(), code.span(), table, stream.handle());
+        stream.synchronize();
+        const auto floats = [](std::span<std::byte> of) {
+          return std::span(reinterpret_cast<float*>(of.data()), of.size() / sizeof(float));
+        };
+        for (const CodeStretch& run : runs) {
+          const auto values = floats(numbers.host()).subspan(run.at, run.count);
+          const auto to = code.host().subspan(run.code, codec->encoded_bytes(run.count));
+          if (entry_of(choice.id).has_feedback)
+            codec->encode_with_feedback(to, values, kSeed ^ run.chance);
+          else
+            codec->encode(to, values, kSeed ^ run.chance);
+          codec->add(floats(sum.host()).subspan(run.at, run.count), to, 1);
+        }
+        CHECK(code.download() == code.host_values());
+        CHECK(numbers.download() == numbers.host_values());
+        CHECK(sum.download() == sum.host_values());
+      }
+    }
+}
+
 TEST_CASE("an empty list takes no launch") {
   const TensorList list(std::vector<Tensor>{{nullptr, 0}, {nullptr, 0}});
   const GpuStream stream;

@@ -1,13 +1,14 @@
-"""Trains on Fashion-MNIST with float32 gradients on the wire and with float16 ones, and draws the
-loss over seconds and over bytes: compare.py BUILD_DIR [--link-rate 100mbit | --mpirun] [--epochs N]
-[--output FILE.svg]
+"""Trains on Fashion-MNIST with several types of gradients on the wire, and draws the loss over
+seconds and over bytes: compare.py BUILD_DIR [--link-rate 100mbit | --mpirun] [--epochs N]
+[--wires fp32 fp16 1bit topk:0.01] [--output FILE.svg]
 
-By default two ranks run on a local cluster of two nodes, whose link has the rate given; with
---mpirun they run on this machine without one. The reports are beside the drawing as FILE-fp32.json
-and FILE-fp16.json.
+By default two ranks run on a local cluster of two nodes, whose link has the rate given, with
+float32 and with float16; with --mpirun they run on this machine without a cluster. The reports are
+beside the drawing, as FILE-fp32.json and FILE-fp16.json.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -20,7 +21,16 @@ from plot import drawing
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLUSTER = "fastgpu-fashion"
-WIRES = {"fp32": "same", "fp16": "fp16"}
+
+
+def wire_of(name):
+    """Returns the value of FASTGPU_COMM_WIRE."""
+    return "same" if name == "fp32" else name
+
+
+def word_of(name):
+    """Returns the name as a part of names of files and jobs: topk-0-01."""
+    return "".join(each if each.isalnum() else "-" for each in name)
 
 
 def say(text):
@@ -43,7 +53,7 @@ class Mpirun:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         environment = os.environ | {
-            "FASTGPU_COMM_WIRE": WIRES[name],
+            "FASTGPU_COMM_WIRE": wire_of(name),
             "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1",
             "FASTGPU_COMM_MASTER_PORT": str(port),
         }
@@ -106,7 +116,7 @@ class LocalCluster:
         self.run(
             "run",
             "job",
-            name,
+            word_of(name),
             "--cluster",
             CLUSTER,
             "-np",
@@ -116,14 +126,20 @@ class LocalCluster:
             "-e",
             "LD_LIBRARY_PATH=.",
             "-e",
-            "FASTGPU_COMM_WIRE=" + WIRES[name],
+            "FASTGPU_COMM_WIRE=" + wire_of(name),
             "--",
             "./fastgpu-fashion",
             *arguments,
             "--report",
-            f"/root/{name}.json",
+            f"/root/{word_of(name)}.json",
         )
-        self.run("cp", f"{CLUSTER}/0:/root/{name}.json", report)
+        self.run("cp", f"{CLUSTER}/0:/root/{word_of(name)}.json", report)
+
+
+def name_wire(report, name):
+    """Puts the name of a codec into a report, in place of the type of numbers that it encodes."""
+    content = json.loads(report.read_text(encoding="utf-8"))
+    report.write_text(json.dumps(content | {"wire": name}) + "\n", encoding="utf-8")
 
 
 def main():
@@ -136,10 +152,12 @@ def main():
         "--mpirun", action="store_true", help="two ranks on this machine instead of a cluster"
     )
     parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--wires", nargs="+", default=["fp32", "fp16"], help="such as 1bit")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("fashion.svg"))
     options = parser.parse_args()
     reports = {
-        name: options.output.with_name(f"{options.output.stem}-{name}.json") for name in WIRES
+        name: options.output.with_name(f"{options.output.stem}-{word_of(name)}.json")
+        for name in options.wires
     }
     where = (Mpirun if options.mpirun else LocalCluster)(options.build.resolve(), options.link_rate)
     try:
@@ -147,6 +165,7 @@ def main():
             for name, report in reports.items():
                 say(f"training with {name} gradients on the wire")
                 where.train(name, ["--epochs", str(options.epochs)], report.absolute())
+                name_wire(report, name)
     except (subprocess.CalledProcessError, OSError) as error:
         sys.exit(f"compare.py: {error}")
     options.output.write_text(drawing(list(reports.values())), encoding="utf-8")

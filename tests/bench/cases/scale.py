@@ -257,6 +257,62 @@ def networks_section(report):
     ]
 
 
+def exchange_tables(report):
+    """A table of milliseconds, and of bytes, for each network, and one of gossip's agreement."""
+    by_network = {}
+    for row in report.root["exchanges"]:
+        by_network.setdefault(row["network"], []).append(row)
+    parts = []
+    for name, rows in by_network.items():
+        cells = [
+            [results[0]["ranks"], *[f"{one['seconds'] * 1e3:.3g}" for one in results]]
+            for results in zip(*[row["results"] for row in rows], strict=True)
+        ]
+        head = ["ranks", *[row["name"] for row in rows]]
+        parts += [f"### {name}: milliseconds a step\n", table(head, cells)]
+    rows = next(iter(by_network.values()))
+    cells = [
+        [results[0]["ranks"], *[f"{one['bytes_out'] / 1e6:.3g}" for one in results]]
+        for results in zip(*[row["results"] for row in rows], strict=True)
+    ]
+    parts += ["### MB that a node sends to others in a step\n"]
+    parts += [table(["ranks", *[row["name"] for row in rows]], cells)]
+    gossip = [
+        row for row in rows if "steps_to_agree" in row["results"][0] and "topk" not in row["name"]
+    ]
+    cells = [
+        [results[0]["ranks"], *[f"{one['steps_to_agree']:,}" for one in results]]
+        for results in zip(*[row["results"] for row in gossip], strict=True)
+    ]
+    parts += [
+        "### Steps after which a tenth of the disagreement is left\n",
+        "Numbers differ as one wave over all nodes, which lasts longest on a ring, and are mixed "
+        "without further training.\n",
+    ]
+    parts += [table(["ranks", *[row["name"] for row in gossip]], cells)]
+    return "\n".join(parts)
+
+
+def exchange_section(report):
+    """All of the section on codecs and gossip."""
+    bytes_of_all = report.root["exchanges"][0]["bytes"]
+    return [
+        "## Codecs and gossip at 64 to 4,096 ranks, predicted\n",
+        f"{size(bytes_of_all)} of float32 gradients (parameters, with gossip) in one bucket, 8 "
+        "ranks a node. Ranks of a node add their numbers first; each then exchanges an eighth "
+        "with the ranks of the same place in other nodes. The phases follow each other, as the "
+        "library makes them. A rank encodes 4.5 to 5 GB/s and decodes as many bytes of codes a "
+        "second as [measured](codecs.md#encoding). `float32` is the all-reduce that the library "
+        "picks.\n",
+        "**Do not use `topk` with many nodes**: every node gets the codes of all others, so that "
+        "both its bytes and the time to add them grow with the number of nodes. `int8` and `1bit` "
+        "make two rounds, whose bytes do not. **Do not use a ring of gossip for many nodes** "
+        "because its steps are short: they stay as short at any number of ranks, but the "
+        "steps until ranks agree grow with the square of it.\n",
+        exchange_tables(report),
+    ]
+
+
 MEASURED_HEAD = [
     "link",
     "hosts",
@@ -348,6 +404,7 @@ def page(report, rows):
             "Milliseconds, with the bus bandwidth in GB/s in parentheses.\n",
             collective_tables(report),
             *networks_section(report),
+            *exchange_section(report),
             "## Negotiation of 161 gradients, 8 ranks a node, predicted\n",
             '"Ours" is the library\'s own negotiation, which was run for so many ranks and '
             "recorded. It takes 9 bytes per round (step, plan, verdicts) in a step in which "

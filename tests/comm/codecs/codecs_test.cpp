@@ -124,8 +124,8 @@ TEST_CASE("the largest numbers are exactly the largest, the first of equal ones"
         order.resize(wanted);
         std::ranges::sort(order);
         const PlacedNumbers found = largest(values, wanted);
-        CHECK(found.places == order);
-        CHECK(std::ranges::equal(found.numbers, order, {}, {},
+        CHECK(std::ranges::equal(found.places(), order));
+        CHECK(std::ranges::equal(found.numbers(), order, {}, {},
                                  [&](std::uint32_t place) { return values[place]; }));
       }
     }
@@ -160,7 +160,8 @@ TEST_CASE("the largest numbers arrive as they are, and the others not at all") {
     const Numbers values = random_numbers(count, 8);
     const Numbers got = decoded(codec, encoded(codec, values), count);
     Numbers expected(count);
-    for (const std::uint32_t i : largest(values, codec.entries(count)).places)
+    const PlacedNumbers chosen = largest(values, codec.entries(count));
+    for (const std::uint32_t i : chosen.places())
       expected[i] = values[i];
     CHECK(got == expected);
   }
@@ -194,6 +195,9 @@ struct ForgedTopK {
     Numbers sum(count);
     const Error e = test::failure_of([&] { codec.add(sum, code, 1); });
     CHECK(e.kind() == ErrorKind::remote);
+    const Error checked = test::failure_of([&] { codec.check(code, count); });
+    CHECK(checked.kind() == ErrorKind::remote);
+    CHECK(std::string(checked.what()) == e.what());
     return e.what();
   }
 };
@@ -222,10 +226,19 @@ TEST_CASE("bytes by chance are decoded or refused, and never leave the memory") 
         Bytes code = encoded(*codec, random_numbers(count, 1));
         for (int change = 0; change < 3 && !code.empty(); ++change)
           code[random() % code.size()] = static_cast<std::byte>(random() & 0xffU);
+        bool is_valid = true;
         try {
-          decoded(*codec, code, count);
+          codec->check(code, count);
         } catch (const Error& e) {
           CHECK(e.kind() == ErrorKind::remote);
+          is_valid = false;
+        }
+        try {
+          decoded(*codec, code, count);
+          CHECK(is_valid);
+        } catch (const Error& e) {
+          CHECK(e.kind() == ErrorKind::remote);
+          CHECK_FALSE(is_valid);
         }
       }
     }

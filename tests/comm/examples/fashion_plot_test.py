@@ -44,5 +44,16 @@ def main():
     text = " ".join(each.text for each in picture.findall(SVG + "text"))
     assert "fp32 on the wire" in text and "fp16 on the wire" in text and "seconds" in text, text
 
+    # Codecs, one of which sends a sixtieth: bytes are then drawn by their logarithm.
+    fewer = [point | {"bytes": point["bytes"] / 60} for point in report["curve"]]
+    many = [report, *[report | {"wire": wire} for wire in ("int8", "1bit")]]
+    picture = drawn(plot, [*many, report | {"wire": "topk:0.01", "curve": fewer}])
+    lines = picture.findall(SVG + "polyline")
+    assert len(lines) == 8, "four curves over two quantities"
+    ends = [float(line.get("points").split()[-1].split(",")[0]) for line in lines[4:]]
+    assert width / 2 < ends[3] < ends[0] < width, ends
+    assert ends[3] - width / 2 > 60, "fewer bytes are not all at the left edge"
+    assert float(picture.get("height")) > height, "a second row of the legend has room"
+
 
 main()

@@ -34,8 +34,9 @@ TEST_CASE("codes are never added on the way, and a rank alone has none") {
   }
 }
 
-TEST_CASE("factors of matrices can be added on the way") {
-  CHECK(traits(CodecId::power_sgd, 2).kind == CodecKind::linear);
+TEST_CASE("factors of matrices are added in two rounds, which NCCL does not make") {
+  CHECK(traits(CodecId::power_sgd, 2).kind == CodecKind::factors);
+  CHECK(allows(CodecKind::factors, Exchange::factors));
   CHECK(traits(CodecId::power_sgd, 2).exchange == Exchange::factors);
   CHECK(traits(CodecId::power_sgd, 1).exchange == Exchange::all_reduce);
 }
@@ -45,6 +46,7 @@ TEST_CASE("what is not linear is never added while it is encoded") {
     CHECK(allows(CodecKind::linear, adds));
     CHECK_FALSE(allows(CodecKind::gather_only, adds));
     CHECK_FALSE(allows(CodecKind::difference, adds));
+    CHECK_FALSE(allows(CodecKind::factors, adds));
   }
   CHECK_FALSE(allows(CodecKind::difference, Exchange::mixed_precision_reduce));
   CHECK_FALSE(allows(CodecKind::gather_only, Exchange::neighbours));

@@ -190,21 +190,6 @@ TEST_CASE("who insists on NCCL is told why gradients cannot have it") {
             "rank 1 cannot load NCCL"));
 }
 
-TEST_CASE("gradients on a device are not encoded, and the refusal names what goes instead") {
-  const auto outcomes = test::outcomes_on_devices(1, [](const OnRank& rank) {
-    const DeviceValues<float> values(*rank.device, Floats(100, 1));
-    GradientSettings settings = settings_with(WireType::encoded);
-    settings.codec = {CodecId::one_bit};
-    GradientExchange exchange(rank.comm, settings);
-    add(exchange, rank, "values", values);
-  });
-  const Error e = test::failure_in(outcomes[0]);
-  CHECK(e.kind() == ErrorKind::usage);
-  CHECK(std::string(e.what()) ==
-        "gradient 'values' is on a device: FASTGPU_COMM_WIRE 1bit encodes gradients of the host "
-        "alone. Use fp16, bf16 or mixed");
-}
-
 TEST_CASE("a rank that goes while NCCL sums ends the step on the others, and nobody hangs") {
   const auto outcomes = outcomes_on<ByNccl>(3, [](const OnRank& rank) {
     const DeviceValues<float> values(*rank.device, Floats(1000, 1));
