@@ -13,7 +13,7 @@ namespace {
 using launcher::JobEndCause;
 
 /// The agent asks the cloud every five seconds. Clouds announce two minutes before.
-constexpr std::chrono::seconds kBetweenNotices{5};
+constexpr std::chrono::seconds kBetweenQuestionsToNodes{5};
 constexpr std::chrono::seconds kLookTimeout{10};
 
 /// Returns the nodes on which the job has ranks.
@@ -35,7 +35,7 @@ NoticeWatch::NoticeWatch(Services& services, const OpenJob& open)
       hosts_(reachable_hosts(services, open.cluster, nodes_of_job(services.store(), open))),
       run_(open.run()),
       record_(open.record),
-      thread_(kBetweenNotices, [this] { look(); }) {}
+      thread_(kBetweenQuestionsToNodes, [this] { look(); }) {}
 
 NoticeWatch::~NoticeWatch() {
   ended_.request();
