@@ -212,6 +212,10 @@ bool Following::has_supervisor(const Node& node) const {
   return node.ranks.node == options_.supervisor;
 }
 
+bool Following::may_launch(const Node& node) const {
+  return options_.anywhere || has_supervisor(node);
+}
+
 /// Throws unless a node sends data of its own ranks, and the supervisor's node data of the job.
 /// Anything else may be an attempt to change how others appear.
 void Following::check(const Node& node, const agent::FrameHeader& header) const {
@@ -223,7 +227,7 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
   switch (header.kind) {
     case FrameKind::data:
     case FrameKind::written_at:
-      if (is_own || (header.rank == agent::kLauncherRank && has_supervisor(node))) return;
+      if (is_own || (header.rank == agent::kLauncherRank && may_launch(node))) return;
       if (header.rank == agent::kLauncherRank)
         return refuse("output of mpirun, which runs on " + options_.supervisor->value);
       return refuse("output of rank " + std::to_string(header.rank) + ", which does not run there");
@@ -262,6 +266,7 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
                                            " as that of rank " + std::to_string(header.rank));
       if (said.sent) note_clock(node.clock_offset, *said.sent);
       const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
+      if (is_new) reporters_[header.rank] = &node;
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
       if (!end->second.full.empty() && !std::exchange(node.is_full, true))
         observer_.disk_full(node.ranks.node, end->second.full);
@@ -332,9 +337,14 @@ bool Following::hangs() const {
   return is_hanging(placement_, ended, idle_);
 }
 
+bool Following::is_needed(const Node& node) const {
+  return !options_.anywhere || has_supervisor(node);
+}
+
 bool Following::find_lost() {
   for (const Node& node : nodes_)
-    if (node.silent_since && SteadyClock::now() - *node.silent_since >= options_.lost_after)
+    if (is_needed(node) && node.silent_since &&
+        SteadyClock::now() - *node.silent_since >= options_.lost_after)
       lost_.push_back({node.ranks.node, node.silence});
   return !lost_.empty();
 }
@@ -385,9 +395,7 @@ JobReport Following::report() const {
   report.placement = placement_;
   for (const auto& [rank, end] : ends_) {
     report.ranks.push_back(end);
-    for (const Node& node : nodes_)
-      if (rank >= node.ranks.first && rank < node.ranks.first + node.ranks.count)
-        report.ranks.back().ended = on_our_clock(end.ended, node.clock_offset);
+    report.ranks.back().ended = on_our_clock(end.ended, reporters_.at(rank)->clock_offset);
   }
   report.launcher = launcher_;
   report.launcher_tail = launcher_tail_;
@@ -401,9 +409,8 @@ JobReport Following::report() const {
 
 JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
                           std::vector<NodeRanks> placement, NodeCommands commands,
-                          std::chrono::milliseconds limit) {
+                          std::chrono::milliseconds limit, FollowingOptions options) {
   SilentObserver nobody;
-  FollowingOptions options;
   options.data = false;
   options.renew_lease = Renewal::no;
   Following following(client, std::move(hosts), std::move(placement), std::move(commands), options,

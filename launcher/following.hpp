@@ -53,6 +53,9 @@ struct FollowingOptions {
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
   /// first one.
   std::optional<NodeName> supervisor{};
+  /// Each node may have each rank and the launcher, as a scheduler decides. Then only the loss of
+  /// the supervisor's node ends the following.
+  bool anywhere = false;
   /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
@@ -113,6 +116,8 @@ class Following {
   ssh::Task input_task(Node& node);
   void take_input_answer(Node& node, std::string_view bytes);
   bool has_supervisor(const Node& node) const;
+  bool may_launch(const Node& node) const;
+  bool is_needed(const Node& node) const;
   bool note_input_result(Node& fed, const HostResult<ssh::Exit>& result);
   void check(const Node& node, const agent::FrameHeader& header) const;
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
@@ -128,6 +133,7 @@ class Following {
   FollowingOptions options_;
   JobObserver& observer_;
   std::map<int, agent::RankEnd> ends_;
+  std::map<int, const Node*> reporters_;  ///< The node of each rank that has ended.
   std::optional<agent::JobEnd> launcher_;
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
@@ -140,6 +146,6 @@ class Following {
 /// Those that do not answer within `limit` are skipped.
 JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
                           std::vector<NodeRanks> placement, NodeCommands commands,
-                          std::chrono::milliseconds limit);
+                          std::chrono::milliseconds limit, FollowingOptions options = {});
 
 }  // namespace fastgpu::launcher

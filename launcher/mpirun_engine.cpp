@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/random.hpp"
+#include "launcher/engines/rank_table.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/following.hpp"
 #include "launcher/job_outcome.hpp"
@@ -43,6 +45,19 @@ std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
       .state = state::JobState::failed,
       .exit_code = code,
       .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
+}
+
+std::vector<RankTableNode> rank_table_nodes(const JobFilesRequest& request,
+                                            std::span<const agent::JobNodeFacts> facts) {
+  std::vector<RankTableNode> nodes;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const JobNode& member = request.nodes[i];
+    nodes.push_back({.name = member.ranks.node,
+                     .address = member.peer.address,
+                     .npus = facts[i].npus,
+                     .ranks = member.ranks.count * std::max(1, member.ranks.workers)});
+  }
+  return nodes;
 }
 
 bool have_all_ended(const JobReport& seen) {
@@ -102,6 +117,8 @@ class MpirunEngine final : public JobEngine {
     try {
       const auto facts = put_ranks(request, cancel);
       std::string slow = check_fabric(request, facts);
+      const std::string tableless = put_rank_table(request, facts, cancel);
+      if (!tableless.empty()) append_item(slow, tableless, "; ");
       if (when_prepared) when_prepared();
       put_and_start(request, facts, cancel);
       return {.warning = std::move(slow)};
@@ -234,6 +251,29 @@ class MpirunEngine final : public JobEngine {
     for (const NodeAnswer& answer : answers)
       facts.push_back(agent::parse_node_facts(answer.out));
     return facts;
+  }
+
+  /// Puts the rank table of HCCL on nodes with Ascend processors. Returns why it cannot; empty
+  /// on other nodes.
+  std::string put_rank_table(const JobFilesRequest& request,
+                             std::span<const agent::JobNodeFacts> facts, const Cancel& cancel) {
+    const auto has_npus = [](const agent::JobNodeFacts& node) { return !node.npus.empty(); };
+    if (std::ranges::none_of(facts, has_npus)) return {};
+    std::string table;
+    try {
+      table = rank_table(rank_table_nodes(request, facts));
+    } catch (const Error& e) {
+      return "there is no rank table for HCCL: " + std::string(e.what());
+    }
+    const agent::SmallFile file{"jobs/" + request.id + "/" + agent::kRankTable, table};
+    std::vector<NodeTask> tasks;
+    for (const JobNode& member : request.nodes)
+      tasks.push_back({.host = node(member.ranks.node).host,
+                       .command = commands(request.id).put_files_and_facts("", options_.retention),
+                       .input = agent::encode_files({file})});
+    check(ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel),
+          "writing the rank table of job " + request.id);
+    return {};
   }
 
   void put_and_start(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,

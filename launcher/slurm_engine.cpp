@@ -1,7 +1,10 @@
 #include "launcher/slurm_engine.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "launcher/following.hpp"
 #include "launcher/job_files.hpp"
 #include "launcher/linked_cancel.hpp"
+#include "launcher/placement.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -73,7 +77,9 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
       return Error(ErrorKind::timeout, "Slurm on " + head + " has not ended the job yet");
     case kNoSlurm:
       return Error(ErrorKind::remote,
-                   "Slurm is missing on " + head + " (no sbatch): install its client there");
+                   "Slurm is missing on " + head +
+                       " (no sbatch): install its client there, or set Slurm up by fastgpu create "
+                       "cluster with --scheduler slurm");
     default:
       return Error(ErrorKind::remote,
                    "Slurm on " + head + ": " +
@@ -193,18 +199,21 @@ class SlurmWatch {
   PeriodicThread thread_;  ///< The last member: the thread uses all others.
 };
 
-/// Submits jobs on `head`. The nodes of Slurm share its home directory: the ranks find their plan
-/// there, and write their logs there.
+/// Submits jobs on the head. Ranks find their plan in their home directory, and write their logs
+/// there: it is that of the head, or that of any node of `site`.
 class SlurmEngine final : public JobEngine {
  public:
-  SlurmEngine(ssh::Client& client, std::unique_ptr<ssh::Client> asking, ClusterNode head,
+  SlurmEngine(ssh::Client& client, std::unique_ptr<ssh::Client> asking, SlurmSite site,
               RunnerOptions options, SlurmTimes times)
       : client_(client),
         asking_(std::move(asking)),
-        head_(std::move(head)),
+        head_(site.head),
+        all_{std::move(site.head)},
         options_(std::move(options)),
-        times_(times),
-        on_head_(make_mpirun_engine(client, {head_}, {}, options_)) {}
+        times_(times) {
+    std::ranges::move(site.others, std::back_inserter(all_));
+    on_nodes_ = make_mpirun_engine(client, all_, {}, options_);
+  }
 
   /// Writes the job's files and its batch script, and submits it. The engine's id is Slurm's number
   /// of the job.
@@ -212,10 +221,12 @@ class SlurmEngine final : public JobEngine {
                    const std::function<void()>& when_prepared) override {
     const auto files = files_of(id, job);
     try {
-      const NodeTask put{.host = head_.host,
-                         .command = commands(id).put_files_and_facts("", options_.retention),
-                         .input = encode_files(files)};
-      check(ask_agent(client_, {put}, options_.agent, kSubmitTimeout, cancel),
+      std::vector<NodeTask> puts;
+      for (const ClusterNode& node : all_)
+        puts.push_back({.host = node.host,
+                        .command = commands(id).put_files_and_facts("", options_.retention),
+                        .input = encode_files(puts.empty() ? files : part_for_ranks(files))});
+      check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel),
             "preparing job " + id);
       if (when_prepared) when_prepared();
       cancel.check();
@@ -259,30 +270,29 @@ class SlurmEngine final : public JobEngine {
               .nodes = seen.nodes};
     }
     note_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
-    JobReport report = glance_at_nodes(client_, {head_.host}, job.placement, commands(id), kSoon);
-    report.timeout = job.spec.timeout;
+    forget_secrets(id);
+    JobReport report =
+        glance_at_nodes(client_, hosts(), spread(job), commands(id), kSoon, anywhere({}));
+    complete(report, job);
     return {.outcome = decide_slurm(std::move(report), seen), .nodes = seen.nodes};
   }
 
   JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                     const FollowingOptions& options, JobObserver& observer,
                     const Cancel& cancel) override {
-    FollowingOptions wanted = options;
-    wanted.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
-    wanted.lost_after = options_.lost_after;
-    Following following(client_, {head_.host}, job.placement, commands(id), wanted, observer);
+    Following following(client_, hosts(), spread(job), commands(id), anywhere(options), observer);
     LinkedCancel link(cancel);
     SlurmWatch watch(*asking_, head_.host, times_, id, link);
     following.run(link.both());
     watch.end();
-    JobReport seen = following.report();
+    JobReport seen = report_of(following, job);
     if (!seen.launcher && cancel.requested()) {
       if (on_cancel == OnCancel::leave_job)
         throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
       for (const auto& stopped : stop(id, job))
         if (!stopped.ok()) throw stopped.error().during("stopping job " + id);
       following.catch_up(kSoon);
-      seen = following.report();
+      seen = report_of(following, job);
       seen.cancelled = true;
       return decide_slurm(std::move(seen), forgotten_slurm_job());
     }
@@ -294,10 +304,10 @@ class SlurmEngine final : public JobEngine {
                       (seen.lost.empty() ? "it does not answer" : seen.lost.front().why) +
                       "; job " + id + " is still in Slurm: follow it with: fastgpu attach job " +
                       id);
+    forget_secrets(id);
     auto end = watch.job();
     if (!end)  // Another fastgpu has seen the end first.
       end = ask_slurm(client_, head_.host, id, kAnswerTimeout, cancel);
-    seen.timeout = job.spec.timeout;
     return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
   }
 
@@ -323,28 +333,90 @@ class SlurmEngine final : public JobEngine {
     } catch (const Error& e) {
       answer.result.outcome = e;
     }
+    forget_secrets(id);
     return {answer.result};
   }
 
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
             JobObserver& observer, const Cancel& cancel) override {
-    if (request.mode == LogMode::what_there_is)
-      return on_head_->logs(id, job, request, observer, cancel);
+    if (request.rank) require_rank(id, job.placement, *request.rank);
+    FollowingOptions options = anywhere({});
+    options.tail = request.tail;
+    options.since = request.since;
+    options.times = request.times;
+    if (request.rank) options.ranks = std::set<int>{*request.rank};
     LinkedCancel link(cancel);
+    Following following(client_, hosts(), spread(job), commands(id), options, observer);
+    if (request.mode == LogMode::what_there_is) return following.read_all(cancel);
     SlurmWatch watch(*asking_, head_.host, times_, id, link);
-    on_head_->logs(id, job, request, observer, link.both());
+    following.run(link.both());
     watch.end();
     if (const auto failure = watch.failure()) throw Error(*failure);
   }
 
   std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
                                             const Cancel& cancel) override {
-    return on_head_->remove(id, job, cancel);
+    return on_nodes_->remove(id, {.spec = job.spec, .placement = spread(job)}, cancel);
   }
 
  private:
   std::string script_of(const std::string& id, const JobSpec& spec) const {
-    return slurm_batch_script(id, spec, commands(id).rank());
+    return slurm_batch_script(id, spec, commands(id).rank(),
+                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate);
+  }
+
+  std::vector<ssh::Host> hosts() const {
+    std::vector<ssh::Host> hosts;
+    for (const ClusterNode& node : all_)
+      hosts.push_back(node.host);
+    return hosts;
+  }
+
+  /// Returns where ranks may be: each on each node, since Slurm places them.
+  std::vector<NodeRanks> spread(const JobRecord& job) const {
+    std::vector<NodeRanks> places;
+    for (const ClusterNode& node : all_) {
+      places.push_back(job.placement.front());
+      places.back().node = node.host.name;
+    }
+    return places;
+  }
+
+  FollowingOptions anywhere(FollowingOptions options) const {
+    options.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
+    options.lost_after = options_.lost_after;
+    options.anywhere = true;
+    return options;
+  }
+
+  static void complete(JobReport& report, const JobRecord& job) {
+    report.placement = job.placement;
+    report.timeout = job.spec.timeout;
+  }
+
+  static JobReport report_of(const Following& following, const JobRecord& job) {
+    JobReport report = following.report();
+    complete(report, job);
+    return report;
+  }
+
+  /// Returns the files that ranks read, without those of the batch script.
+  static std::vector<agent::SmallFile> part_for_ranks(std::vector<agent::SmallFile> files) {
+    std::erase_if(files, [](const agent::SmallFile& file) {
+      return file.name.ends_with("/spec") ||
+             file.name.ends_with("/" + std::string(agent::kBatchScript));
+    });
+    return files;
+  }
+
+  /// Removes the job's variables from the nodes beside the head, whose own go with the job's end.
+  void forget_secrets(const std::string& id) {
+    const Cancel never;
+    std::vector<NodeTask> tasks;
+    for (const ClusterNode& node : all_)
+      if (&node != all_.data())
+        tasks.push_back(slurm_task(node.host, {"forget", job_directory(id)}));
+    if (!tasks.empty()) ask(client_, tasks, kSoon, never, kSoon);
   }
 
   std::vector<agent::SmallFile> files_of(const std::string& id, const JobRecord& job) const {
@@ -374,17 +446,18 @@ class SlurmEngine final : public JobEngine {
   ssh::Client& client_;
   std::unique_ptr<ssh::Client> asking_;
   ClusterNode head_;
+  std::vector<ClusterNode> all_;  ///< The head is the first.
   RunnerOptions options_;
   SlurmTimes times_;
-  std::unique_ptr<JobEngine> on_head_;  ///< Reads logs and removes files, as for mpirun's jobs.
+  std::unique_ptr<JobEngine> on_nodes_{};  ///< Removes files, as for mpirun's jobs.
 };
 
 }  // namespace
 
 std::unique_ptr<JobEngine> make_slurm_engine(ssh::Client& client,
-                                             std::unique_ptr<ssh::Client> asking, ClusterNode head,
+                                             std::unique_ptr<ssh::Client> asking, SlurmSite site,
                                              RunnerOptions options, SlurmTimes times) {
-  return std::make_unique<SlurmEngine>(client, std::move(asking), std::move(head),
+  return std::make_unique<SlurmEngine>(client, std::move(asking), std::move(site),
                                        std::move(options), times);
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "launcher/job_engine.hpp"
 #include "launcher/mpirun_engine.hpp"
@@ -16,11 +17,19 @@ struct SlurmTimes {
   std::chrono::milliseconds controller_timeout{60'000};
 };
 
-/// Returns the engine that submits jobs on `head`. The nodes of Slurm share its home directory: the
-/// ranks find their plan there, and write their logs there. Borrows `client`; `asking` is for
-/// questions to Slurm while `client` follows logs.
+/// The nodes that fastgpu reaches.
+struct SlurmSite {
+  ClusterNode head{};  ///< It submits jobs.
+  /// All other nodes, if each has a home directory of its own. Empty if the nodes of Slurm share
+  /// the home directory of the head.
+  std::vector<ClusterNode> others{};
+};
+
+/// Returns the engine that submits jobs on the head of `site`. Ranks find their plan in their home
+/// directory, and write their logs there. Borrows `client`; `asking` is for questions to Slurm
+/// while `client` follows logs.
 std::unique_ptr<JobEngine> make_slurm_engine(ssh::Client& client,
-                                             std::unique_ptr<ssh::Client> asking, ClusterNode head,
+                                             std::unique_ptr<ssh::Client> asking, SlurmSite site,
                                              RunnerOptions options, SlurmTimes times = {});
 
 }  // namespace fastgpu::launcher

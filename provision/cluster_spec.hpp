@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "state/guards.hpp"
 #include "state/provider_spec.hpp"
+#include "state/scheduler.hpp"
 
 namespace fastgpu::provision {
 
@@ -31,6 +32,7 @@ struct ClusterSpec {
   std::string user = "root";
   state::ProviderSpec provider_spec{};
   state::Guards guards{};
+  state::Scheduler scheduler = state::Scheduler::none;
   GangPolicy holding{};
 
   int least_nodes() const { return holding.least > 0 ? holding.least : nodes; }

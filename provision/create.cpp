@@ -41,6 +41,7 @@ Cluster begin(const Tools& tools, const ClusterSpec& spec) {
                   .user = spec.user,
                   .provider_spec = spec.provider_spec,
                   .guards = spec.guards,
+                  .scheduler = spec.scheduler,
                   .network = {},
                   .created = std::chrono::system_clock::now()};
   tools.store.atomically([&] {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "base/contains.hpp"
 #include "base/files.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
@@ -31,12 +33,27 @@ launcher::Retention retention_of(Services& services) {
 }
 
 /// Returns the node on which a job was or will be given to its scheduler.
-launcher::ClusterNode submitting_node(const std::vector<launcher::ClusterNode>& nodes,
+launcher::ClusterNode submitting_node(std::span<const launcher::ClusterNode> nodes,
                                       const launcher::JobRecord& record) {
   const NodeName& name = record.placement.front().node;
   for (const launcher::ClusterNode& node : nodes)
     if (node.host.name == name) return node;
   throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
+}
+
+/// Returns the nodes that a job in Slurm may have. Those on which fastgpu has set Slurm up share no
+/// home directory, so that all of them are reached.
+launcher::SlurmSite slurm_site(Services& services, const state::Cluster& cluster,
+                               std::span<const launcher::ClusterNode> nodes,
+                               const launcher::JobRecord& record) {
+  launcher::SlurmSite site{.head = submitting_node(nodes, record)};
+  if (!has_own_slurm(cluster)) return site;
+  for (const state::Node& known : services.store().nodes(cluster.id))
+    for (const launcher::ClusterNode& node : nodes)
+      if (known.state == state::NodeState::running && node.host.name == known.name &&
+          node.host.name != site.head.host.name)
+        site.others.push_back(node);
+  return site;
 }
 
 void lose(Services& services, state::Job& job, const std::string& why) {
@@ -78,7 +95,8 @@ OpenJob open_job(Services& services, std::string_view name) {
 
 std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state::Cluster& cluster,
                                                 const launcher::JobRecord& record,
-                                                std::chrono::milliseconds lost_after) {
+                                                std::chrono::milliseconds lost_after,
+                                                ssh::Client* client) {
   if (record.spec.engine == launcher::EngineKind::kubernetes)
     return kubernetes_engine(services, record.spec.kubernetes);
   const ClusterHosts where(services.store(), cluster);
@@ -97,11 +115,12 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
       .retention = retention_of(services),
       .network_check = services.settings().boolean("network-check") ? launcher::NetworkCheck::on
                                                                     : launcher::NetworkCheck::off};
+  ssh::Client& ssh = client == nullptr ? services.ssh() : *client;
   if (record.spec.engine == launcher::EngineKind::slurm)
-    return launcher::make_slurm_engine(services.ssh(), services.another_ssh(),
-                                       submitting_node(nodes, record), options);
+    return launcher::make_slurm_engine(ssh, services.another_ssh(),
+                                       slurm_site(services, cluster, nodes, record), options);
   return launcher::make_mpirun_engine(
-      services.ssh(), std::move(nodes),
+      ssh, std::move(nodes),
       launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
       options);
 }

@@ -34,10 +34,11 @@ OpenJob open_job(Services& services, std::string_view name);
 void require_running(Services& services, const OpenJob& open);
 
 /// Returns the engine of a job, which borrows from `services`. `lost_after` is the time after which
-/// a node without contact is lost. Throws ErrorKind::local if the cluster's key is missing.
+/// a node without contact is lost. `client` is for use in another thread; null for that of
+/// `services`. Throws ErrorKind::local if the cluster's key is missing.
 std::unique_ptr<launcher::JobEngine> engine_for(
     Services& services, const state::Cluster& cluster, const launcher::JobRecord& record,
-    std::chrono::milliseconds lost_after = std::chrono::seconds(15));
+    std::chrono::milliseconds lost_after = std::chrono::seconds(15), ssh::Client* client = nullptr);
 
 /// Returns true if the fastgpu that runs the job is alive and starts it again where needed: no
 /// other one decides that the job has ended.

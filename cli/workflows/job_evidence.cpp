@@ -6,6 +6,7 @@
 #include "base/outcome.hpp"
 #include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
@@ -114,14 +115,39 @@ void add_facts(Services& services, const OpenJob& open, JobEvidence& evidence) {
   }
 }
 
-/// Adds the samples and the counters of each node. Engines that choose the nodes have none.
+/// Returns the running nodes of a cluster on which fastgpu has set Slurm up: each may have had
+/// ranks.
+std::vector<ssh::Host> hosts_of_own_slurm(Services& services, const state::Cluster& cluster) {
+  const ClusterHosts where(services.store(), cluster);
+  std::vector<ssh::Host> hosts;
+  for (const state::Node& node : services.store().nodes(cluster.id))
+    if (node.state == state::NodeState::running) hosts.push_back(where.of(node));
+  return hosts;
+}
+
+/// Returns the hosts that have samples of the job. Nodes that an engine chooses are not reached.
+std::vector<ssh::Host> hosts_with_samples(Services& services, const OpenJob& open,
+                                          JobEvidence& evidence) {
+  switch (open.record.spec.engine) {
+    case launcher::EngineKind::mpirun:
+      return hosts_for_facts(services, open, evidence);
+    case launcher::EngineKind::slurm:
+      if (has_own_slurm(open.cluster)) return hosts_of_own_slurm(services, open.cluster);
+      return {};
+    case launcher::EngineKind::kubernetes:
+      return {};
+  }
+  return {};
+}
+
+/// Adds the samples and the counters of each node that has some.
 void add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
-  if (open.record.spec.engine != launcher::EngineKind::mpirun) return;
   const std::vector<std::string> words = {"job-usage", launcher::job_directory(evidence.run)};
   const std::string command = remote::agent_command(services.agent().hash, words);
   std::vector<launcher::NodeTask> tasks;
-  for (const ssh::Host& host : hosts_for_facts(services, open, evidence))
+  for (const ssh::Host& host : hosts_with_samples(services, open, evidence))
     tasks.push_back({.host = host, .command = command, .most_output = kMostUsage});
+  if (tasks.empty()) return;
   const auto answers = launcher::ask_agent(services.ssh(), tasks, services.agent(), kUsageTimeout,
                                            services.cancel());
   services.cancel().check();
@@ -130,6 +156,8 @@ void add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
       launcher::check({answer}, "reading the usage");
       return launcher::parse_job_usage(answer.out);
     });
+    const bool is_mpirun = open.record.spec.engine == launcher::EngineKind::mpirun;
+    if (usage.ok() && !is_mpirun && usage.value().samples.empty()) continue;
     if (usage.ok())
       evidence.usage.push_back({.node = answer.result.host.value, .usage = usage.value()});
     else

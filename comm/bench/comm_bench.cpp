@@ -28,7 +28,7 @@ void run(const BenchSettings& settings) {
   connections.warn = [](const std::string& sentence) {
     std::fprintf(stderr, "fastgpu-comm-bench: %s\n", sentence.c_str());
   };
-  if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
+  if (!connections.network_report.empty()) connections.warn(connections.network_report);
   Communicator communicator(std::move(connections));
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);

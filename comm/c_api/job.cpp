@@ -85,7 +85,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     connections.warn = [](const std::string& sentence) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
-    if (!connections.tcp_report.empty()) connections.warn(connections.tcp_report);
+    if (!connections.network_report.empty()) connections.warn(connections.network_report);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
   });
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
+#include "comm/rendezvous/network_probe.hpp"
 #include "comm/rendezvous/peer_acceptor.hpp"
 #include "comm/rendezvous/reconnections.hpp"
 #include "comm/rendezvous/stream.hpp"
@@ -393,6 +396,53 @@ void connect_further(const JobPlace& place, Mesh& mesh, const FurtherSockets& wa
   mesh.take(acceptor.accept_all(deadline));
 }
 
+/// The limit for a measurement of the networks between two ranks.
+constexpr auto kProbeTime = 1s;
+
+/// Measures the networks between this rank and another, if it is one that does.
+ProbeResult measure(const JobPlace& place, Mesh& mesh, const Connections& connections,
+                    const Wishes& wishes, const FurtherSockets& further,
+                    const std::vector<FurtherNetwork>& networks, Deadline deadline) {
+  const auto partner = probe_partner(connections.topology, place.rank);
+  if (!partner || !connections.fabric || !connections.fabric->reaches(*partner)) return {};
+  if (!wishes.may_measure || !further.may_measure[index(*partner)]) return {};
+  const int theirs = further.wished[index(*partner)];
+  const int flows =
+      std::min(wishes.flows.value_or(kUsualFlows), theirs == 0 ? kUsualFlows : theirs);
+  FurtherSockets wanted{.flows = std::vector(further.flows.size(), 1),
+                        .addresses = further.addresses};
+  wanted.flows[index(*partner)] = 1 + 2 * flows;
+  connect_further(place, mesh, wanted, networks, deadline);
+  ProbedNetworks probed{.fabric = nullptr, .alone = std::move(mesh.sockets[index(*partner)])};
+  std::move(probed.alone.begin() + flows, probed.alone.end(), std::back_inserter(probed.beside));
+  probed.alone.resize(static_cast<std::size_t>(flows));
+  try {
+    probed.fabric = open_probed_fabric(connections, wishes, *partner, deadline);
+    const ProbedPair pair =
+        measure_networks(place.rank, *partner, place.size, std::move(probed), Deadline(kProbeTime));
+    return {.pair = place.rank < *partner ? std::optional(pair) : std::nullopt};
+  } catch (const Error&) {
+    return {.has_failed = true};
+  }
+}
+
+/// Lets the fabric and TCP carry messages together if they carry more so.
+void choose_networks(const JobPlace& place, Mesh& mesh, Connections& connections,
+                     const Wishes& wishes, FurtherSockets& further,
+                     const std::vector<FurtherNetwork>& networks, Deadline deadline) {
+  mesh.sockets.clear();
+  mesh.sockets.resize(static_cast<std::size_t>(place.size));
+  const ProbeResult mine = measure(place, mesh, connections, wishes, further, networks, deadline);
+  const auto pairs = exchange_results(connections, mine, deadline);
+  if (pairs && pairs->empty()) return;
+  const bool is_hybrid = pairs && is_hybrid_better(*pairs);
+  if (is_hybrid) become_hybrid(connections, wishes, further);
+  if (place.rank != Rank{0}) return;
+  std::string& report = connections.network_report;
+  if (!report.empty()) report += ". ";
+  report += report_of_probe(pairs.value_or(std::vector<ProbedPair>{}), is_hybrid);
+}
+
 /// Returns what replaces the connections of a network that comes back. Keeps the listeners.
 std::unique_ptr<Reconnector> reconnector_of(const JobPlace& place, Mesh&& mesh,
                                             const FurtherSockets& wanted,
@@ -409,13 +459,19 @@ std::unique_ptr<Reconnector> reconnector_of(const JobPlace& place, Mesh&& mesh,
   return std::make_unique<Reconnections>(identity_of(place, mesh.session), std::move(networks));
 }
 
-/// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
-/// nothing.
-void raise_descriptor_limit() noexcept {
+/// Raises a soft limit of this process to the hard one.
+void raise_limit(auto resource) noexcept {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::setrlimit(resource, &limit);
+}
+
+/// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
+/// nothing. A fabric locks the memory of messages.
+void raise_limits(const JobPlace& place) noexcept {
+  raise_limit(RLIMIT_NOFILE);
+  if (place.fabric.need != fabric::FabricNeed::none) raise_limit(RLIMIT_MEMLOCK);
 }
 
 /// Returns this machine's address on the way to the other ranks.
@@ -433,7 +489,7 @@ bool needs_mpi(const JobPlace& place) {
 }  // namespace
 
 Connections join(const JobPlace& wanted) {
-  raise_descriptor_limit();
+  raise_limits(wanted);
   const Deadline deadline(wanted.timeout);
   JobPlace place = wanted;
   Connections connections{.rank = place.rank, .size = place.size, .timeout = place.wait_timeout};
@@ -465,7 +521,11 @@ Connections join(const JobPlace& wanted) {
   connections.networks = static_cast<int>(networks.size()) + 1;
   for (const FurtherNetwork& network : networks)
     wishes.further.push_back(network.listens_at);
-  const auto further = introduce(connections, wishes, deadline);
+  wishes.may_measure = place.transport == NetworkTransport::automatic &&
+                       !place.fabric.is_required && place.fabric.further_devices.empty();
+  auto further = introduce(connections, wishes, deadline);
+  if (place.transport == NetworkTransport::automatic)
+    choose_networks(place, mesh, connections, wishes, further, networks, deadline);
   mesh.sockets = std::move(connections.sockets);
   connect_further(place, mesh, further, networks, deadline);
   connections.sockets = std::move(mesh.sockets);

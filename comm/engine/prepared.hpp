@@ -21,7 +21,7 @@ enum class Averaging : std::uint8_t {
   at_end    ///< Every rank divides all its data: for programs in which every rank sums.
 };
 
-/// The most steps of programs that have an order: with more, it is no use to wait for each.
+/// The most steps of programs that have an order: with more, the wait for each takes too long.
 constexpr std::size_t kMostInOrder = 64;
 
 struct PreparedProgram {

@@ -61,7 +61,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   std::shared_ptr<Operation> start(Work work);
 
   /// Runs as much of a work as can be done at once, and returns an operation for the rest; null
-  /// without a rest. `wait` waits between two looks, and returns false once that is no use.
+  /// without a rest. `wait` waits between two looks, and returns false to end them.
   std::shared_ptr<Operation> run_or_start(Work work, const std::function<bool()>& wait);
 
   /// Moves what can be moved; returns false where that was nothing.

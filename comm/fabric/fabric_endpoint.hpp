@@ -90,6 +90,7 @@ class FabricEndpoint {
 struct FabricSite {
   int ranks = 1;       ///< The number of ranks of the job.
   std::string near{};  ///< This machine's address on the way to the others; may be empty.
+  int turn = 0;        ///< Ranks of a machine take devices in turn that are alike to them.
 };
 
 struct OpenedEndpoint {

@@ -29,6 +29,13 @@ AddressKind way_of(std::string_view address, std::string_view near) {
                                                         : AddressKind::elsewhere;
 }
 
+/// Returns whether an offer is by that device of the kernel. EFA's is "rdmap0s6-rdm" here.
+bool is_of(const FabricOffer& offer, std::string_view device) {
+  const std::string_view name = offer.device;
+  return !device.empty() && name.starts_with(device) &&
+         (name.size() == device.size() || name[device.size()] == '-');
+}
+
 /// Lower is better; absent: not taken unasked. Hardware that is not in the list is better than
 /// software that is.
 std::optional<std::size_t> place_of(const FabricOffer& offer) {
@@ -74,8 +81,9 @@ bool is_meant(std::string_view provider, std::string_view wanted) noexcept {
 }
 
 std::optional<std::size_t> choose(std::span<const FabricOffer> offers,
-                                  const FabricSettings& settings, std::string_view near) {
-  using Rating = std::tuple<bool, std::size_t, AddressKind, std::size_t>;
+                                  const FabricSettings& settings, std::string_view near,
+                                  std::string_view nearest) {
+  using Rating = std::tuple<bool, std::size_t, AddressKind, bool, std::size_t>;
   std::optional<Rating> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const FabricOffer& offer = offers[i];
@@ -83,11 +91,11 @@ std::optional<std::size_t> choose(std::span<const FabricOffer> offers,
     // Other providers may be layered over the one that is named: its own name is better.
     const bool is_layered = !settings.provider.empty() && settings.provider != offer.provider;
     const Rating rating{is_layered, place_of(offer).value_or(SIZE_MAX), way_of(offer.address, near),
-                        i};
+                        !is_of(offer, nearest), i};
     if (!best || rating < *best) best = rating;
   }
   if (!best) return std::nullopt;
-  return std::get<3>(*best);
+  return std::get<4>(*best);
 }
 
 bool can(const FabricOffer& offer, Put put) noexcept {
@@ -109,8 +117,10 @@ Put best_put(const FabricOffer& offer, std::uint32_t library_version) noexcept {
   constexpr std::uint32_t kWritesByDevice = 118;  // Before, efa makes messages of writes itself.
   if (std::string_view(offer.provider) == "efa" && library_version < kWritesByDevice)
     return Put::none;
+  // With 1.17 ofi_rxm crashes over tcp if a write that carries data is cut off.
+  const bool may_carry_data = std::string_view(offer.provider) != "tcp;ofi_rxm";
   for (const Put put : {Put::with_data, Put::then_send, Put::delivered})
-    if (can(offer, put)) return put;
+    if (can(offer, put) && (put != Put::with_data || may_carry_data)) return put;
   return Put::none;
 }
 

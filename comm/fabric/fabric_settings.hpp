@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "comm/fabric/plugin.hpp"
 
@@ -34,8 +35,10 @@ enum class FabricNeed : std::uint8_t {
 
 struct FabricSettings {
   FabricNeed need = FabricNeed::none;
-  std::string provider{};    ///< Empty: the best one.
-  std::string device{};      ///< Empty: the one that leads to rank 0, or else the first.
+  std::string provider{};  ///< Empty: the best one.
+  std::string device{};    ///< Empty: the one that leads to rank 0, or else the nearest.
+  /// Devices that carry messages beside the first one; the other ranks name as many.
+  std::vector<std::string> further_devices{};
   std::optional<Put> put{};  ///< Absent: the best that the provider can do.
   std::string plugin{};      ///< The plugin's file; empty: the usual place.
   /// Whether the job ends if a fabric does not reach a rank that shares no memory with this one.
@@ -45,10 +48,15 @@ struct FabricSettings {
 /// Returns whether a provider's full name is meant by `wanted`: "verbs" means "verbs;ofi_rxm" too.
 bool is_meant(std::string_view provider, std::string_view wanted) noexcept;
 
+/// The most devices that carry messages together.
+constexpr std::size_t kMostDevices = 4;
+
 /// Returns the index of the best offer; absent if none will do. `near` is this machine's address on
-/// the way to the others. Only a named provider, or FabricNeed::must, allows one without hardware.
+/// the way to the others; `nearest` is the device beside this process, or empty. Only a named
+/// provider, or FabricNeed::must, allows one without hardware.
 std::optional<std::size_t> choose(std::span<const FabricOffer> offers,
-                                  const FabricSettings& settings, std::string_view near);
+                                  const FabricSettings& settings, std::string_view near,
+                                  std::string_view nearest = {});
 
 /// Returns whether an offer can move bytes in that way.
 bool can(const FabricOffer& offer, Put put) noexcept;

@@ -415,7 +415,9 @@ int read_failure(Port& port, PortCompletion& completion) {
   const std::int64_t result = ::fi_cq_readerr(port.queue.get(), &failure, 0);
   if (result < 0) return error_of(result);
   completion = {};
-  completion.operation = static_cast<OperationSpace*>(failure.op_context);
+  // The provider net reports writes of others that were cut off, with a context of no operation.
+  const bool is_foreign = (failure.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0;
+  if (!is_foreign) completion.operation = static_cast<OperationSpace*>(failure.op_context);
   completion.kind =
       (failure.flags & FI_RECV) != 0 ? CompletionKind::received : CompletionKind::sent;
   completion.error = failure.err != 0 ? failure.err : FI_EOTHER;

@@ -29,7 +29,7 @@ struct CodeMap {
 /// A part of a warp's tile whose numbers share a scale.
 struct CodeBlock {
   std::uint64_t at = 0;       ///< The index of its first number in the run.
-  std::uint64_t number = 0;   ///< The same in the buffer.
+  std::uint64_t number = 0;   ///< The index of that number in the buffer.
   unsigned length = 0;        ///< 1 to the length of a block of this codec.
   std::uint64_t scale = 0;    ///< The place of its scale, in bytes.
   std::uint64_t numbers = 0;  ///< The place of what follows the scales of the run, in bytes.

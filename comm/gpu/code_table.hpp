@@ -18,8 +18,8 @@ class CodeTable {
   CodeTable(const CodecChoice& codec, std::span<const CodeStretch> runs);
 
   CodecId codec() const noexcept { return codec_; }
-  const CodeMap& map() const noexcept { return map_; }               ///< In device memory.
-  const LargestState& largest() const noexcept { return largest_; }  ///< For topk alone.
+  const CodeMap& map() const noexcept { return map_; }               ///< A map in device memory.
+  const LargestState& largest() const noexcept { return largest_; }  ///< Used by topk alone.
 
  private:
   CodecId codec_;

@@ -50,7 +50,7 @@ struct CodeStretch {
   std::size_t at = 0;  ///< The number of elements before it in their buffer.
   std::size_t count = 0;
   std::size_t code = 0;      ///< The place of its code among those of a call, in bytes.
-  std::uint64_t chance = 0;  ///< Its seed is this ^ the seed of a call.
+  std::uint64_t chance = 0;  ///< A number whose XOR with the seed of a call is the seed.
 };
 
 /// Stretches with their codec in a device's memory, prepared once for kernels that go through all

@@ -84,15 +84,15 @@ class DeviceEncodedSum final : public CodeSum {
   std::vector<std::byte> host_codes_;  ///< Codes from each rank.
   std::optional<gpu::Pinned> pinned_out_;
   std::optional<gpu::Pinned> pinned_codes_;
-  std::optional<gpu::DeviceMemory> out_;    ///< What this rank has encoded.
-  std::optional<gpu::DeviceMemory> codes_;  ///< As host_codes_.
+  std::optional<gpu::DeviceMemory> out_;    ///< The codes of this rank.
+  std::optional<gpu::DeviceMemory> codes_;  ///< The counterpart of host_codes_.
   // Memory of codecs with feedback alone.
   std::optional<gpu::DeviceMemory> values_;  ///< The numbers, and then what is left of them.
   std::optional<gpu::DeviceMemory> kept_;    ///< The residuals for the next step.
   std::optional<gpu::DeviceMemory> sums_;    ///< The sums that are encoded again, and their rest.
   Codes all_;                                ///< The codes of all parts, each in its place of out_.
   std::vector<Codes> lists_;                 ///< The codes of each part.
-  Codes of_sums_;                   ///< Those of this rank's part, whose numbers are in sums_.
+  Codes of_sums_;                   ///< The blocks of this rank's part, whose numbers are in sums_.
   gpu::DeviceEvent done_;           ///< Passed once the device has done all that is asked of it.
   std::optional<Handle> exchange_;  ///< Declared last, to end before the memory that it uses.
 };

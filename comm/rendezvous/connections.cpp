@@ -15,25 +15,30 @@
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
+#include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
-#include "comm/rendezvous/stream.hpp"
+#include "comm/rendezvous/round.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// Length of the address in shared memory, flows (0 for the usual number), transport, address;
-/// length of the card for the fabric, card; number of further networks, addresses there.
-constexpr std::size_t kHead = 3;
+/// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
+/// rank would measure its networks, address; length of the card for the fabric, card; number of
+/// further networks, addresses there; number of further devices of fabrics, and for each the length
+/// of its card, card.
+constexpr std::size_t kHead = 4;
 constexpr std::size_t kMaxAddress = 255;
 constexpr std::size_t kCard = kHead + kMaxAddress;
 constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
-constexpr std::size_t kIntroduction = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
+constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
+constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
+constexpr std::size_t kIntroduction = kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom;
 using Introduction = std::array<std::byte, kIntroduction>;
 
 /// An answer has a bit for each way in which a rank can be reached.
 using Answer = std::array<std::byte, 1>;
 constexpr std::byte kByMemory{1};
-constexpr std::byte kByFabric{2};
+constexpr std::byte kByFabric{2};  ///< The first; those of further devices have the next bits.
 
 std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections& connections,
                                                                SharedMemory wanted) {
@@ -47,11 +52,13 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
 
 struct FabricAttempt {
   std::unique_ptr<FabricTransport> transport{};
-  std::string lack{};  ///< As in fabric::OpenedEndpoint.
+  std::string lack{};  ///< The member of fabric::OpenedEndpoint.
 };
 
-FabricAttempt fabric_transport(const Connections& connections, const Wishes& wishes) try {
-  auto opened = fabric::open_endpoint(wishes.fabric, {connections.size, wishes.near});
+FabricAttempt fabric_transport(const Connections& connections,
+                               const fabric::FabricSettings& settings, const Wishes& wishes) try {
+  auto opened =
+      fabric::open_endpoint(settings, {connections.size, wishes.near, connections.rank.value});
   if (!opened.endpoint) return {.lack = std::move(opened.lack)};
   return {std::make_unique<FabricTransport>(connections.rank, connections.size,
                                             std::move(opened.endpoint))};
@@ -59,40 +66,39 @@ FabricAttempt fabric_transport(const Connections& connections, const Wishes& wis
   throw e.during("rank " + std::to_string(connections.rank.value));
 }
 
-/// A round of fixed messages to and from every other rank. They fit into any socket's buffer, so
-/// that all may send before any receives.
-class Round {
- public:
-  Round(const Connections& connections, Deadline deadline)
-      : connections_(connections), deadline_(deadline) {}
+/// The ways to ranks that are tried: shared memory, and a fabric for each device. Null: none.
+struct TriedWays {
+  std::unique_ptr<SharedMemoryTransport> shared{};
+  FabricAttempt first{};
+  std::vector<std::unique_ptr<FabricTransport>> further{};
 
-  template <class Message, class Take>
-  void exchange(const std::vector<Message>& out, Take take) {
-    for_others([&](int socket, std::size_t r) { send_all(socket, out[r], deadline_); });
-    for_others([&](int socket, std::size_t r) {
-      Message in;
-      receive_all(socket, in, deadline_);
-      take(r, in);
-    });
+  /// Returns the fabrics by number of their device.
+  std::vector<FabricTransport*> fabrics() const {
+    std::vector<FabricTransport*> all{first.transport.get()};
+    for (const auto& each : further)
+      all.push_back(each.get());
+    return all;
   }
-
- private:
-  template <class Action>
-  void for_others(Action action) {
-    for (std::size_t r = 0; r < connections_.sockets.size(); ++r) {
-      if (connections_.sockets[r].empty()) continue;
-      try {
-        action(connections_.sockets[r].front().get(), r);
-      } catch (const Error& e) {
-        throw e.during("rank " + std::to_string(connections_.rank.value) + " meeting rank " +
-                       std::to_string(r));
-      }
-    }
-  }
-
-  const Connections& connections_;
-  Deadline deadline_;
 };
+
+TriedWays open_ways(const Connections& connections, const Wishes& wishes) {
+  TriedWays ways{.shared = shared_memory_transport(connections, wishes.shared_memory),
+                 .first = fabric_transport(connections, wishes.fabric, wishes)};
+  fabric::FabricSettings settings = wishes.fabric;
+  for (const std::string& device : wishes.fabric.further_devices) {
+    settings.device = device;
+    ways.further.push_back(fabric_transport(connections, settings, wishes).transport);
+  }
+  return ways;
+}
+
+void keep(Connections& connections, TriedWays&& ways) {
+  connections.shared = std::move(ways.shared);
+  connections.fabric = std::move(ways.first.transport);
+  for (std::size_t i = 0; i < ways.further.size(); ++i)
+    if (ways.further[i])
+      connections.further_fabrics.push_back({i + 1, std::move(ways.further[i]), nullptr});
+}
 
 /// Puts the length of some bytes at one place, and the bytes at another.
 void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
@@ -106,13 +112,27 @@ std::span<const std::byte> bytes_in(const Introduction& from, std::size_t length
   return std::span(from).subspan(bytes_at, std::to_integer<std::size_t>(from[length_at]));
 }
 
-Introduction introduction_of(const SharedMemoryTransport* shared, const FabricTransport* fabric,
-                             const Wishes& wishes) {
+/// Returns the place of the length of a device's card.
+std::size_t place_of_card(std::size_t device) {
+  return device == 0 ? kCard : kDevices + 1 + (device - 1) * kCardRoom;
+}
+
+std::span<const std::byte> card_in(const Introduction& from, std::size_t device) {
+  return bytes_in(from, place_of_card(device), place_of_card(device) + 1);
+}
+
+Introduction introduction_of(const TriedWays& ways, const Wishes& wishes) {
   Introduction mine{};
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
-  if (shared != nullptr) put(mine, 0, kHead, shared->address());
-  if (fabric != nullptr) put(mine, kCard, kCard + 1, encode(fabric->card()));
+  mine[3] = static_cast<std::byte>(wishes.may_measure);
+  if (ways.shared) put(mine, 0, kHead, ways.shared->address());
+  const auto fabrics = ways.fabrics();
+  mine[kDevices] = static_cast<std::byte>(ways.further.size());
+  for (std::size_t device = 0; device < fabrics.size(); ++device) {
+    const std::size_t place = place_of_card(device);
+    if (fabrics[device] != nullptr) put(mine, place, place + 1, fabrics[device]->own_card());
+  }
   mine[kFurther] = static_cast<std::byte>(wishes.further.size());
   auto place = mine.begin() + kFurther + 1;
   for (const Endpoint& address : wishes.further)
@@ -144,31 +164,47 @@ std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
   return addresses;
 }
 
+/// Throws usage if a rank has not named as many devices as this one.
+void check_devices(const Introduction& theirs, Rank rank, std::size_t mine) {
+  const auto count = std::to_integer<std::size_t>(theirs[kDevices]);
+  if (count == mine) return;
+  throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has " +
+                                    counted(count + 1, "device") +
+                                    " in FASTGPU_COMM_FABRIC_DEVICE, and this one " +
+                                    std::to_string(mine + 1) + ": all ranks need the same number");
+}
+
 /// Connects to the rank with that introduction in each way that is possible, and returns these.
-std::byte connect(Rank rank, const Introduction& theirs, SharedMemoryTransport* shared,
-                  FabricTransport* fabric) {
+std::byte connect(Rank rank, const Introduction& theirs, const TriedWays& tried) {
   std::byte ways{};
   const auto address = bytes_in(theirs, 0, kHead);
-  if (shared != nullptr && !address.empty() && shared->connect(rank, address)) ways |= kByMemory;
-  const auto card = bytes_in(theirs, kCard, kCard + 1);
-  if (fabric != nullptr && !card.empty() && fabric->connect(rank, fabric::decode_card(card)))
-    ways |= kByFabric;
+  if (tried.shared && !address.empty() && tried.shared->connect(rank, address)) ways |= kByMemory;
+  const auto fabrics = tried.fabrics();
+  for (std::size_t device = 0; device < fabrics.size(); ++device) {
+    const auto card = card_in(theirs, device);
+    if (fabrics[device] != nullptr && !card.empty() &&
+        fabrics[device]->connect(rank, fabric::decode_card(card)))
+      ways |= kByFabric << device;
+  }
   return ways;
 }
 
-/// Gives up the ways that the other side does not have, and the fabric where memory is shared.
+/// Gives up the ways that the other side does not have, and fabrics where memory is shared.
 /// Returns whether a way is left.
-bool agree(Rank rank, std::byte ways, SharedMemoryTransport* shared, FabricTransport* fabric) {
+bool agree(Rank rank, std::byte ways, const TriedWays& tried) {
   const bool by_memory = (ways & kByMemory) != std::byte{};
-  const bool by_fabric = !by_memory && (ways & kByFabric) != std::byte{};
-  if (!by_memory && shared != nullptr && shared->reaches(rank)) shared->disconnect(rank);
-  if (!by_fabric && fabric != nullptr) fabric->disconnect(rank);
-  return by_memory || by_fabric;
+  if (!by_memory && tried.shared && tried.shared->reaches(rank)) tried.shared->disconnect(rank);
+  const auto fabrics = tried.fabrics();
+  for (std::size_t device = 0; device < fabrics.size(); ++device) {
+    const bool by_fabric = !by_memory && (ways & (kByFabric << device)) != std::byte{};
+    if (!by_fabric && fabrics[device] != nullptr) fabrics[device]->disconnect(rank);
+  }
+  return ways != std::byte{};
 }
 
 /// Returns the provider of a rank's fabric, or "none".
 std::string provider_in(const Introduction& theirs) {
-  const auto card = bytes_in(theirs, kCard, kCard + 1);
+  const auto card = card_in(theirs, 0);
   return card.empty() ? "none" : fabric::decode_card(card).provider;
 }
 
@@ -210,6 +246,13 @@ std::string report_of_tcp(const Connections& connections, const std::string& rea
          "this message";
 }
 
+bool is_by_fabric(const Connections& connections, Rank rank) {
+  return (connections.fabric && connections.fabric->reaches(rank)) ||
+         std::ranges::any_of(connections.further_fabrics, [&](const FurtherFabric& further) {
+           return further.fabric->reaches(rank);
+         });
+}
+
 /// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
 /// memory with this one.
 void check_requirement(const Connections& connections, const Wishes& wishes,
@@ -218,13 +261,18 @@ void check_requirement(const Connections& connections, const Wishes& wishes,
   for (Rank rank{0}; rank.value < connections.size; ++rank.value) {
     if (rank == connections.rank) continue;
     if (connections.shared && connections.shared->reaches(rank)) continue;
-    if (connections.fabric && connections.fabric->reaches(rank)) continue;
+    if (is_by_fabric(connections, rank)) continue;
     throw Error(ErrorKind::capacity, "rank " + std::to_string(connections.rank.value) +
                                          ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
                                          "messages to rank " +
                                          std::to_string(rank.value) +
                                          (reason.empty() ? "" : ": " + reason));
   }
+}
+
+/// Returns whether the user has named what is to carry messages.
+bool is_asked_for(const Wishes& wishes) {
+  return wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
 }
 
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
@@ -285,6 +333,14 @@ int whole_rounds(int flows, int networks) {
   return (flows + networks - 1) / networks * networks;
 }
 
+/// Returns whether messages go by several devices of fabrics in place of sockets; the same on all
+/// ranks.
+bool takes_several_devices(const Wishes& wishes) {
+  const bool is_by_fabric = wishes.transport == NetworkTransport::fabric ||
+                            wishes.transport == NetworkTransport::automatic;
+  return is_by_fabric && !wishes.fabric.further_devices.empty();
+}
+
 /// Returns the number of sockets to each rank: one where another transport carries the data.
 std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
                           const std::vector<int>& wished) {
@@ -293,8 +349,8 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
     const Rank rank{static_cast<int>(r)};
     if (rank == connections.rank) continue;
     if (connections.shared && connections.shared->reaches(rank)) continue;
-    const bool is_by_fabric = connections.fabric && connections.fabric->reaches(rank);
-    if (is_by_fabric && !connections.is_hybrid) continue;
+    const bool is_for_notices = !connections.is_hybrid || connections.are_sockets_spared;
+    if (is_by_fabric(connections, rank) && is_for_notices) continue;
     const int usual = usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
     flows[r] = whole_rounds(std::min(wishes.flows.value_or(usual), theirs),
@@ -304,6 +360,14 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
 }
 
 }  // namespace
+
+fabric::FabricSettings settings_of_fabric(const FabricTransport& fabric, const Wishes& wishes) {
+  fabric::FabricSettings settings = wishes.fabric;
+  settings.need = fabric::FabricNeed::must;
+  settings.provider = fabric.traits().provider;
+  settings.device = fabric.traits().device;
+  return settings;
+}
 
 int usual_flows(const Topology& topology, Rank one, Rank other) {
   std::size_t ranks = 1;
@@ -315,50 +379,64 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
 
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
-  auto shared = shared_memory_transport(connections, wishes.shared_memory);
-  auto fabric = fabric_transport(connections, wishes);
-  std::vector<int> wished(ranks, 0);
+  TriedWays ways = open_ways(connections, wishes);
   std::vector<Answer> answers(ranks, Answer{});
   std::vector<Introduction> introductions(ranks);
-  FurtherSockets sockets{.addresses = std::vector<std::vector<Endpoint>>(ranks)};
+  FurtherSockets sockets{.flows = {},
+                         .addresses = std::vector<std::vector<Endpoint>>(ranks),
+                         .wished = std::vector<int>(ranks, 0),
+                         .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
   Round round(connections, deadline);
-  const Introduction mine = introduction_of(shared.get(), fabric.transport.get(), wishes);
+  const Introduction mine = introduction_of(ways, wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
     if (theirs[2] != mine[2])
       throw Error(ErrorKind::usage, "rank " + std::to_string(r) +
                                         " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
                                         "same");
-    answers[r] = {connect({static_cast<int>(r)}, theirs, shared.get(), fabric.transport.get())};
-    wished[r] = std::to_integer<int>(theirs[1]);
+    check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
+    answers[r] = {connect({static_cast<int>(r)}, theirs, ways)};
+    sockets.wished[r] = std::to_integer<int>(theirs[1]);
+    sockets.may_measure[r] = theirs[3] != std::byte{};
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
     introductions[r] = theirs;
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
-    const std::byte ways = theirs.front() & answers[r].front();
-    if (agree(rank, ways, shared.get(), fabric.transport.get())) return;
-    check_fabric(wishes, rank, fabric.transport.get(), introductions[r]);
-    if (reason.empty()) reason = reason_for_tcp(rank, fabric, introductions[r]);
+    if (agree(rank, theirs.front() & answers[r].front(), ways)) return;
+    check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
+    if (reason.empty()) reason = reason_for_tcp(rank, ways.first, introductions[r]);
   });
-  const bool is_asked_for =
-      wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
-  meet_by_fabric(fabric.transport.get(), ranks, round, deadline,
-                 [&](Rank rank, const std::string& why) {
-                   const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
-                   if (is_asked_for)
-                     throw Error(ErrorKind::remote, "the fabric does not reach " + text);
-                   if (reason.empty()) reason = text;
-                 });
-  connections.shared = std::move(shared);
-  connections.fabric = std::move(fabric.transport);
-  connections.is_hybrid = wishes.transport == NetworkTransport::hybrid;
+  const auto failed = [&](Rank rank, const std::string& why) {
+    const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
+    if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+    if (reason.empty()) reason = text;
+  };
+  for (FabricTransport* const fabric : ways.fabrics())
+    meet_by_fabric(fabric, ranks, round, deadline, failed);
+  keep(connections, std::move(ways));
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason);
-  connections.tcp_report = report_of_tcp(connections, reason);
-  sockets.flows = flows_of(connections, wishes, wished);
+  connections.network_report = report_of_tcp(connections, reason);
+  connections.are_sockets_spared = takes_several_devices(wishes);
+  if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
+    become_hybrid(connections, wishes, sockets);
+  else
+    sockets.flows = flows_of(connections, wishes, sockets.wished);
   return sockets;
+}
+
+void become_hybrid(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
+  connections.is_hybrid = true;
+  const auto source_of = [&](const FabricTransport& fabric) {
+    return std::make_unique<FabricSource>(connections.rank, connections.size,
+                                          settings_of_fabric(fabric, wishes), wishes.near);
+  };
+  if (connections.fabric) connections.fabric_source = source_of(*connections.fabric);
+  for (FurtherFabric& further : connections.further_fabrics)
+    further.source = source_of(*further.fabric);
+  sockets.flows = flows_of(connections, wishes, sockets.wished);
 }
 
 }  // namespace fastgpu::comm

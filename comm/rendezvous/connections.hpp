@@ -17,6 +17,7 @@
 #include "comm/rendezvous/rank_environment.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/fabric_transport.hpp"
+#include "comm/transports/meeting_transport.hpp"
 #include "comm/transports/reconnector.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 
@@ -25,6 +26,13 @@ namespace fastgpu::comm {
 namespace mpi {
 class MpiCollectives;
 }
+
+/// A fabric beside the first, and what opens it again.
+struct FurtherFabric {
+  std::uint64_t number = 1;                   ///< A value that all ranks have.
+  std::unique_ptr<FabricTransport> fabric{};  ///< Never null.
+  std::unique_ptr<TransportSource> source{};
+};
 
 struct Connections {
   Rank rank{0};
@@ -40,9 +48,18 @@ struct Connections {
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
-  /// Whether the fabric carries messages together with sockets, instead of in their place.
+  /// Whether fabrics carry messages together with sockets, instead of in their place; the same on
+  /// all ranks.
   bool is_hybrid = false;
-  std::string tcp_report{};  ///< Why an RDMA device of this machine is not used; often empty.
+  /// What opens the fabric again once it has failed beside sockets; null: it stays unused.
+  std::unique_ptr<TransportSource> fabric_source{};
+  /// Fabrics by further devices, which carry messages together with the first.
+  std::vector<FurtherFabric> further_fabrics{};
+  /// Whether sockets carry messages only where no fabric beside them does.
+  bool are_sockets_spared = false;
+  /// A sentence on the choice of networks: why an RDMA device of this machine is not used, or what
+  /// a probe has measured; often empty.
+  std::string network_report{};
   std::unique_ptr<mpi::MpiMessages> messages{};  ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::MpiCollectives>
       collectives{};  ///< Null: none but ours. Shared by the calls.
@@ -56,7 +73,8 @@ struct Wishes {
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
   fabric::FabricSettings fabric{};
-  std::string near{};  ///< This machine's address on the way to the others; empty: unknown.
+  std::string near{};        ///< This machine's address on the way to the others; empty: unknown.
+  bool may_measure = false;  ///< Whether networks may be measured to choose among them.
   /// The addresses at which this rank listens on further networks.
   std::vector<Endpoint> further{};
 };
@@ -75,13 +93,21 @@ struct FurtherSockets {
       flows{};  ///< The numbers by rank, with the first; 1 where another transport carries data.
   /// By rank: its addresses on further networks, in the order of this rank's.
   std::vector<std::vector<Endpoint>> addresses{};
+  std::vector<int> wished{};  ///< The numbers by rank that other ranks wish; 0: the usual one.
+  std::vector<bool> may_measure{};  ///< True, by rank, for one that would measure networks.
 };
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
-/// once. Throws ErrorKind::usage where transports or the numbers of networks differ,
+/// once. Throws ErrorKind::usage where transports or the numbers of networks or devices differ,
 /// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
 /// does.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+
+/// Returns the settings by which a fabric of this rank can be opened once more.
+fabric::FabricSettings settings_of_fabric(const FabricTransport& fabric, const Wishes& wishes);
+
+/// Lets fabrics carry messages together with sockets, of which there are to be more then.
+void become_hybrid(Connections& connections, const Wishes& wishes, FurtherSockets& sockets);
 
 }  // namespace fastgpu::comm

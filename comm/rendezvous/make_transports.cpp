@@ -49,12 +49,19 @@ std::unique_ptr<Transport> by_fabric(const Parts& parts) {
   return fabric;
 }
 
-void carry_by_fabric(const Parts& parts) {
-  std::unique_ptr<FabricTransport> fabric = std::move(parts.connections.fabric);
+void carry_by(const Parts& parts, FurtherFabric given) {
   auto carrier = std::make_unique<FlowCarrier>(parts.events);
-  fabric->open(*carrier);
-  carrier->use(std::move(fabric));
-  parts.sockets.carry_by(std::move(carrier));
+  given.fabric->open(*carrier);
+  carrier->use(std::move(given.fabric));
+  parts.sockets.carry_by(given.number, std::move(carrier), std::move(given.source));
+}
+
+void carry_by_fabrics(const Parts& parts) {
+  Connections& given = parts.connections;
+  if (given.fabric) carry_by(parts, {0, std::move(given.fabric), std::move(given.fabric_source)});
+  for (FurtherFabric& further : given.further_fabrics)
+    carry_by(parts, std::move(further));
+  if (given.are_sockets_spared) parts.sockets.spare_connections();
 }
 
 std::unique_ptr<Transport> by_mpi(const Parts& parts) {
@@ -71,13 +78,15 @@ constexpr std::array kPreferred{by_shared_memory, by_fabric, by_mpi};
 
 Transports make_transports(Connections& connections, TransportEvents& events,
                            ControlEvents& control_events) {
-  const bool is_carried = connections.is_hybrid && connections.fabric;
-  const auto confirmation =
-      connections.networks > 1 || is_carried ? Confirmation::of_frames : Confirmation::none;
+  const bool is_carried =
+      connections.is_hybrid && (connections.fabric || !connections.further_fabrics.empty());
+  const auto confirmation = connections.networks > 1 || connections.is_hybrid
+                                ? Confirmation::of_frames
+                                : Confirmation::none;
   auto sockets = std::make_unique<TcpTransport>(std::move(connections.sockets), events,
                                                 control_events, confirmation);
   if (connections.reconnector) sockets->use(std::move(connections.reconnector));
-  if (is_carried) carry_by_fabric({connections, events, *sockets});
+  if (is_carried) carry_by_fabrics({connections, events, *sockets});
   Transports made{.all = {}, .control = sockets.get()};
   for (const auto make : kPreferred)
     if (auto transport = make({connections, events, *sockets}))

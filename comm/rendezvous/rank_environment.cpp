@@ -92,11 +92,46 @@ fabric::FabricNeed need_of(const JobPlace& place) {
   return fabric::FabricNeed::none;
 }
 
+/// A variable that is a list of names.
+struct NameList {
+  std::string variable;
+  std::string what;
+  std::string example;
+  std::size_t most = 1;
+};
+
+/// Returns the names of a list with commas between them; none for an empty text. Throws usage if
+/// they are too many, and for an empty name or one that is there twice.
+std::vector<std::string> names_in(const std::string& text, const NameList& list) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, list.variable + " is '" + printable(text) + "', " + why +
+                                      ": name " + list.what + " like " + list.example);
+  };
+  std::vector<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, ',');)
+    names.push_back(name);
+  if (names.size() > list.most)
+    refuse("which is more than " + std::to_string(list.most) + " " + list.what);
+  if (text.ends_with(',') || contains(names, "")) refuse("with an empty name");
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) refuse("with a name twice");
+  return names;
+}
+
 /// Reads the variables after those of interfaces and the transport.
 fabric::FabricSettings fabric_settings(const Environment& environment, const JobPlace& place) {
   fabric::FabricSettings settings{.need = need_of(place)};
   settings.plugin = environment("FASTGPU_COMM_FABRIC_PLUGIN").value_or("");
-  settings.device = environment("FASTGPU_COMM_FABRIC_DEVICE").value_or("");
+  if (const auto text = environment("FASTGPU_COMM_FABRIC_DEVICE")) {
+    auto names = names_in(*text, {.variable = "FASTGPU_COMM_FABRIC_DEVICE",
+                                  .what = "devices",
+                                  .example = "mlx5_0 or mlx5_0,mlx5_1",
+                                  .most = fabric::kMostDevices});
+    if (!names.empty()) settings.device = names.front();
+    if (!names.empty()) settings.further_devices.assign(names.begin() + 1, names.end());
+  }
   const std::string wanted = environment("FASTGPU_COMM_FABRIC").value_or("auto");
   if (wanted == "off" && settings.need == fabric::FabricNeed::must)
     throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" +
@@ -161,22 +196,13 @@ void read_duration(std::chrono::milliseconds& duration, const Environment& envir
 
 /// Reads "eth0" or "eth0,eth1".
 void read_interfaces(JobPlace& place, const std::string& text) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(text) + "', " + why +
-                                      ": name interfaces like eth0 or eth0,eth1");
-  };
-  std::vector<std::string> names;
-  std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');)
-    names.push_back(name);
+  const auto names = names_in(text, {.variable = "FASTGPU_COMM_INTERFACE",
+                                     .what = "interfaces",
+                                     .example = "eth0 or eth0,eth1",
+                                     .most = kMostInterfaces});
   if (names.empty()) return;
-  if (names.size() > kMostInterfaces)
-    refuse("which is more than " + std::to_string(kMostInterfaces) + " interfaces");
-  if (text.ends_with(',') || contains(names, "")) refuse("with an empty name");
   place.interface = names.front();
   place.further_interfaces.assign(names.begin() + 1, names.end());
-  std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end()) refuse("with a name twice");
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ enum class Meeting : std::uint8_t { at_address, by_mpi };
 enum class Hosts : std::uint8_t { one, several };
 
 /// The transport between ranks that share no memory. `automatic` is TCP, or a fabric for ranks that
-/// both have its hardware. `hybrid` is TCP and a fabric together, each with the part of a message
-/// that it has room for.
+/// both have its hardware, or both if a measurement finds that they carry more. `hybrid` is TCP and
+/// a fabric together, each with the part of a message that it has room for.
 enum class NetworkTransport : std::uint8_t { tcp, mpi, fabric, automatic, hybrid };
 
 /// The library that runs collectives.

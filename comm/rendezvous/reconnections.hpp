@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/common/retry_schedule.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/peer_acceptor.hpp"
-#include "comm/rendezvous/retry_schedule.hpp"
 #include "comm/transports/reconnector.hpp"
 
 namespace fastgpu::comm {

@@ -37,8 +37,8 @@ constexpr MessageTag tag_of_bytes(std::uint64_t frame) {
 
 }  // namespace
 
-CarriedFlow::CarriedFlow(Rank peer, FlowCarrier& carrier)
-    : Flow(carrier.link()), peer_(peer), carrier_(carrier) {
+CarriedFlow::CarriedFlow(Rank peer, FlowCarrier& carrier, LinkCounters& link)
+    : Flow(link), peer_(peer), carrier_(carrier) {
   carrier_.add(*this, peer_);
   advance();
 }

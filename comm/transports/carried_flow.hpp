@@ -30,7 +30,7 @@ class CarriedFlow final : public Flow, public CarrierClient {
   };
 
   /// Begins to await frames from the peer, whose flow to this rank begins likewise.
-  CarriedFlow(Rank peer, FlowCarrier& carrier);
+  CarriedFlow(Rank peer, FlowCarrier& carrier, LinkCounters& link);
   CarriedFlow(const CarriedFlow&) = delete;
   CarriedFlow& operator=(const CarriedFlow&) = delete;
   ~CarriedFlow() override;
@@ -101,7 +101,7 @@ class CarriedFlow final : public Flow, public CarrierClient {
   FlowCarrier& carrier_;
   bool is_open_ = true;
   std::optional<Error> ending_{};    ///< The reason why the carrier has given the peer up.
-  std::optional<Error> nonsense_{};  ///< What the peer should not have sent.
+  std::optional<Error> nonsense_{};  ///< The fault in what the peer sent.
 
   Frame frame_{};
   bool has_frame_ = false;

@@ -138,6 +138,18 @@ std::map<Rank, std::string> FabricTransport::meet(Deadline deadline) {
   return std::move(listener.losses);
 }
 
+bool FabricTransport::begin_to_meet(Rank rank, std::span<const std::byte> card) {
+  if (is_stopped_ || card.empty() || !connect(rank, fabric::decode_card(card))) return false;
+  if (rank > self_) greet(*peer_of(rank));
+  return true;
+}
+
+PeerMeeting FabricTransport::meeting_with(Rank rank) const noexcept {
+  const FabricPeer* const peer = peer_of(rank);
+  if (is_closed(peer)) return PeerMeeting::failed;
+  return peer->is_met ? PeerMeeting::done : PeerMeeting::begun;
+}
+
 void FabricTransport::open(TransportEvents& events) {
   events_ = &events;
   frames_.post_receives();

@@ -20,11 +20,12 @@
 #include "comm/transports/fabric_pieces.hpp"
 #include "comm/transports/fabric_puts.hpp"
 #include "comm/transports/fabric_shorts.hpp"
+#include "comm/transports/meeting_transport.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
-class FabricTransport final : public Transport, private FabricHub {
+class FabricTransport final : public MeetingTransport, private FabricHub {
  public:
   /// Makes the transport of a rank among `size`. Pieces of the program's own memory up to
   /// `copy_limit` are copied instead of registered; absent: that is measured. Throws
@@ -50,8 +51,12 @@ class FabricTransport final : public Transport, private FabricHub {
   /// with which it failed what went wrong; they are not reached.
   std::map<Rank, std::string> meet(Deadline deadline);
 
-  /// Begins, before anything is sent. Borrows the listener.
-  void open(TransportEvents& events);
+  void open(TransportEvents& events) override;
+
+  std::vector<std::byte> own_card() const override { return encode(card()); }
+  bool begin_to_meet(Rank peer, std::span<const std::byte> card) override;
+  PeerMeeting meeting_with(Rank peer) const noexcept override;
+  void stop_meeting(Rank peer) noexcept override { disconnect(peer); }
 
   TransportCapabilities capabilities() const noexcept override {
     return {.is_free_to_poll = traits().is_hardware,

@@ -14,7 +14,6 @@ constexpr std::size_t kBlocksAChunk = 8;
 
 void FlowCarrier::use(std::unique_ptr<Transport> transport) {
   transport_ = std::move(transport);
-  link_ = {.name = transport_->links().front().name};
 }
 
 bool FlowCarrier::progress() {
@@ -48,7 +47,9 @@ void FlowCarrier::forget(Rank peer) noexcept {
     transport_->abandon();
   }
   flows_[static_cast<std::size_t>(peer.value)] = nullptr;
-  if (--flow_count_ == 0 && transport_) transport_->abandon();
+  if (--flow_count_ > 0) return;
+  has_ended_ = true;
+  if (transport_) transport_->abandon();
 }
 
 void FlowCarrier::mark(Rank peer) {

@@ -54,11 +54,11 @@ class FlowCarrier final : public TransportEvents {
   /// call this object afterwards.
   void end() noexcept { transport_.reset(); }
 
-  /// Returns the counters of the frames that are carried. They have the transport's name.
-  LinkCounters& link() noexcept { return link_; }
-  const LinkCounters& link() const noexcept { return link_; }
+  /// Returns the name of the transport's network.
+  std::string name() const { return transport_->links().front().name; }
 
   bool has_flows() const noexcept { return flow_count_ > 0; }
+  bool has_ended() const noexcept { return has_ended_; }  ///< The last flow is gone.
 
   /// Moves what can be moved. Then flows may have something to read, or room to write.
   bool progress();
@@ -88,13 +88,13 @@ class FlowCarrier final : public TransportEvents {
 
  private:
   TransportEvents& reports_;
-  LinkCounters link_{};
   std::vector<std::unique_ptr<std::byte[]>> chunks_;  ///< Outlive the transport, which uses them.
   std::vector<std::span<std::byte>> spare_;
   std::unique_ptr<Transport> transport_;
   std::vector<CarrierClient*> flows_;  ///< The flows, by rank; null for others.
   std::size_t flow_count_ = 0;
-  std::vector<bool> is_ready_;  ///< By rank: it is in `ready_`.
+  bool has_ended_ = false;
+  std::vector<bool> is_ready_;  ///< True, by rank, for one in `ready_`.
   std::vector<Rank> ready_;
 };
 

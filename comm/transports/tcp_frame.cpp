@@ -30,6 +30,9 @@ bool is_possible(const Frame& frame) noexcept {
     case TcpFrameKind::retired:
       return frame.length == 0 && frame.offset < kMostConnections &&
              frame.tag.value < kMostConnections;
+    case TcpFrameKind::card:
+      return frame.length <= kMostCardBytes &&
+             frame.total <= static_cast<std::uint64_t>(CardKind::answer);
   }
   return false;
 }
@@ -57,7 +60,7 @@ Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
   frame.length = in.get<std::uint32_t>();
   frame.offset = in.get<std::uint64_t>();
   frame.total = in.get<std::uint64_t>();
-  const bool is_known = kind <= static_cast<std::uint32_t>(TcpFrameKind::retired);
+  const bool is_known = kind <= static_cast<std::uint32_t>(TcpFrameKind::card);
   if (is_known) frame.kind = static_cast<TcpFrameKind>(kind);
   if (!is_ours || !is_known || !is_possible(frame))
     throw Error(ErrorKind::remote, "it sent what no rank of this version sends");

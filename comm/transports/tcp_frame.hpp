@@ -21,10 +21,12 @@ enum class TcpFrameKind : std::uint8_t {
   abort,     ///< Why the sender gives up the job.
   // Frames about connections that may be given up (see TcpPeer). `offset` is a connection's number:
   // the sender's own in `number`, the receiver's in the others.
-  number,  ///< The sender's number of the connection that carries this.
-  taken,   ///< `total` frames of that connection have come.
-  retired  ///< The sender reads that connection no more, of which `total` frames have come; `tag`
-           ///< is the sender's own number of it.
+  number,   ///< The sender's number of the connection that carries this.
+  taken,    ///< `total` frames of that connection have come.
+  retired,  ///< The sender reads that connection no more, of which `total` frames have come;
+            ///< `tag` is the sender's own number of it.
+  card      ///< The sender's card for the network `tag`, in the attempt `offset` to use it again;
+            ///< `total` is the CardKind.
 };
 
 struct Frame {
@@ -34,6 +36,10 @@ struct Frame {
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
 };
+
+/// The purpose of a card. An empty answer is a refusal.
+enum class CardKind : std::uint8_t { proposal, answer };
+constexpr std::size_t kMostCardBytes = 255;
 
 /// The limit for the numbers of connections between two ranks.
 constexpr std::uint64_t kMostConnections = 1024;

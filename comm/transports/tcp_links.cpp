@@ -31,7 +31,10 @@ std::string network_of(const LinkCounters& link) {
 }  // namespace
 
 LinkCounters& TcpLinks::of(int socket) {
-  const std::string name = std::string(kTcpLink) + local_address(socket);
+  return named(std::string(kTcpLink) + local_address(socket));
+}
+
+LinkCounters& TcpLinks::named(const std::string& name) {
   const auto known = std::ranges::find(links_, name, &LinkCounters::name);
   return known != links_.end() ? *known : links_.emplace_back(LinkCounters{.name = name});
 }
@@ -46,7 +49,16 @@ void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link) {
                    std::to_string(peer.value) + ": other networks carry its share");
 }
 
+void TcpLinks::count_failure(GivenUp& given_up) {
+  if (std::exchange(given_up.is_counted, true)) return;
+  ++given_up.link->failures;
+  warn_of_failure(given_up.peer, *given_up.link);
+}
+
+/// The peer may have noticed the failure earlier: it has not left.
 void TcpLinks::made_anew(Rank peer, LinkCounters& link) {
+  for (GivenUp& each : given_up_)
+    if (each.peer == peer && each.link == &link) count_failure(each);
   ++link.reconnects;
   if (failed_networks_.erase(network_of(link)) > 0)
     events_.warned("the " + network_of(link) + " is used again on the way to rank " +
@@ -57,12 +69,11 @@ std::vector<TcpLinks::Failure> TcpLinks::take_failures(const std::function<bool(
   if (given_up_.empty()) return {};
   const auto now = std::chrono::steady_clock::now();
   std::vector<Failure> failures;
-  std::erase_if(given_up_, [&](const GivenUp& each) {
+  std::erase_if(given_up_, [&](GivenUp& each) {
     if (!is_there(each.peer)) return true;
     if (now < each.due) return false;
-    ++each.link->failures;
-    warn_of_failure(each.peer, *each.link);
-    if (is_by_tcp(*each.link)) failures.push_back({each.peer, address_of(*each.link)});
+    count_failure(each);
+    failures.push_back({each.peer, each.link, is_by_tcp(*each.link) ? address_of(*each.link) : ""});
     return true;
   });
   return failures;

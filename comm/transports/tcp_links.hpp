@@ -15,10 +15,11 @@ namespace fastgpu::comm {
 /// A network is known by this host's address on it.
 class TcpLinks {
  public:
-  /// A connection that was given up while its peer went on.
+  /// A connection, or a flow by another network, that was given up while its peer went on.
   struct Failure {
     Rank peer{};
-    std::string address{};  ///< This host's address of the connection.
+    const LinkCounters* link = nullptr;
+    std::string address{};  ///< This host's address of the connection; empty for a flow.
   };
 
   /// Borrows `events`, which get a sentence when a network fails, and when it is used again.
@@ -26,6 +27,8 @@ class TcpLinks {
 
   /// Returns the counters of the network that a connection goes by. They stay where they are.
   LinkCounters& of(int socket);
+  /// Returns the counters of the network with that name. They stay where they are.
+  LinkCounters& named(const std::string& name);
   const std::deque<LinkCounters>& all() const noexcept { return links_; }
 
   /// Notes a connection that was given up: a failure, unless its peer leaves soon.
@@ -34,12 +37,11 @@ class TcpLinks {
   /// Warns of the network of a connection to `peer`, once until it is used again.
   void warn_of_failure(Rank peer, const LinkCounters& link);
 
-  /// Counts a connection that was made in place of another.
+  /// Counts a connection that was made in place of another, and that one as a failure.
   void made_anew(Rank peer, LinkCounters& link);
 
   /// Counts and warns of the connections that ended some time ago though their peer, as `is_there`
-  /// has it, went on, and of flows by other networks; returns the connections. Each is returned
-  /// once.
+  /// has it, went on, and of flows by other networks. Returns each once.
   std::vector<Failure> take_failures(const std::function<bool(Rank)>& is_there);
 
  private:
@@ -47,11 +49,14 @@ class TcpLinks {
     Rank peer{};
     LinkCounters* link = nullptr;
     std::chrono::steady_clock::time_point due{};  ///< The time from which it counts as a failure.
+    bool is_counted = false;
   };
+
+  void count_failure(GivenUp& given_up);
 
   TransportEvents& events_;
   std::deque<LinkCounters> links_;         ///< A deque: its elements stay where they are.
-  std::vector<GivenUp> given_up_;          ///< Those that are not counted yet.
+  std::vector<GivenUp> given_up_;          ///< Links that are not counted yet.
   std::set<std::string> failed_networks_;  ///< The networks of this host that were reported.
 };
 

@@ -83,6 +83,16 @@ void TcpPeer::send_abort(std::span<const std::byte> bytes) {
        .copied = {reason.begin(), reason.end()}});
 }
 
+void TcpPeer::send_card(CarrierCard card) {
+  const auto length = static_cast<std::uint32_t>(card.bytes.size());
+  controls_.push_back({.frame = {.kind = TcpFrameKind::card,
+                                 .tag = {card.network},
+                                 .length = length,
+                                 .offset = card.attempt,
+                                 .total = static_cast<std::uint64_t>(card.kind)},
+                       .copied = std::move(card.bytes)});
+}
+
 bool TcpPeer::write() {
   const auto write_those = [this](const auto& are_meant) {
     bool has_moved = false;
@@ -115,6 +125,16 @@ bool TcpPeer::may_use(std::size_t flow) const noexcept {
   return !asked.carries_notices() || flow < used_ || retired_flows_ > 0;
 }
 
+/// Returns whether the flow is to carry chunks.
+bool TcpPeer::may_carry(std::size_t flow) const noexcept {
+  if (!are_spared_ || !flows_[flow]->carries_notices()) return true;
+  for (std::size_t other = 0; other < flows_.size(); ++other) {
+    const bool is_coming = retired_flows_ == 0 && flows_[other]->is_open();
+    if (!flows_[other]->carries_notices() && (is_coming || may_use(other))) return false;
+  }
+  return true;
+}
+
 /// Begins the next frame of an idle flow: confirmations and notices first, then the oldest of the
 /// most urgent messages.
 bool TcpPeer::give_work(std::size_t flow) {
@@ -122,7 +142,7 @@ bool TcpPeer::give_work(std::size_t flow) {
          (give_confirmation(flow) || give_notice(flow) || give_again(flow) || give_chunk(flow));
 }
 
-/// A flow that is no connection confirms its frames itself: they may be far quicker than what waits
+/// A flow by another network confirms its frames itself: they may be far quicker than what waits
 /// in the connections.
 bool TcpPeer::give_confirmation(std::size_t flow) {
   if (flows_[flow]->carries_notices() || !logs_[flow].take_due()) return false;
@@ -144,7 +164,7 @@ bool TcpPeer::give_notice(std::size_t flow) {
 bool TcpPeer::give_again(std::size_t flow) {
   if (again_.empty() || !flows_[flow]->has_room()) return false;
   const bool is_chunk = again_.front().frame.kind == TcpFrameKind::chunk;
-  if (!is_chunk && !flows_[flow]->carries_notices()) return false;
+  if (is_chunk ? !may_carry(flow) : !flows_[flow]->carries_notices()) return false;
   SentFrame frame = std::move(again_.front());
   again_.pop_front();
   begin(flow, std::move(frame));
@@ -152,7 +172,7 @@ bool TcpPeer::give_again(std::size_t flow) {
 }
 
 bool TcpPeer::give_chunk(std::size_t flow) {
-  if (sending_.empty() || !flows_[flow]->has_room()) return false;
+  if (sending_.empty() || !flows_[flow]->has_room() || !may_carry(flow)) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
   const Frame frame{.kind = TcpFrameKind::chunk,
@@ -189,8 +209,8 @@ void TcpPeer::count_sent(Outgoing& message, std::size_t bytes) {
 }
 
 bool TcpPeer::has_work_for(std::size_t flow) const noexcept {
-  return !flows_[flow]->is_idle() ||
-         (may_use(flow) && (!controls_.empty() || !again_.empty() || !sending_.empty()));
+  return !flows_[flow]->is_idle() || (may_use(flow) && (!controls_.empty() || !again_.empty() ||
+                                                        (!sending_.empty() && may_carry(flow))));
 }
 
 bool TcpPeer::is_flushed() const noexcept {
@@ -383,6 +403,12 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
     case TcpFrameKind::taken:
     case TcpFrameKind::retired:
       return about_connection(frame);
+    case TcpFrameKind::card:
+      cards_.push_back({frame.tag.value,
+                        frame.offset,
+                        static_cast<CardKind>(frame.total),
+                        {bytes.begin(), bytes.end()}});
+      return;
   }
 }
 

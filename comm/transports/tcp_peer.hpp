@@ -30,13 +30,21 @@ enum class Confirmation : std::uint8_t { none, of_frames };
 /// The connections to a peer, and perhaps a flow by another network.
 using Flows = std::vector<std::unique_ptr<Flow>>;
 
+/// The card of a rank in an attempt to use a network again.
+struct CarrierCard {
+  std::uint64_t network = 0;
+  std::uint64_t attempt = 0;
+  CardKind kind = CardKind::proposal;
+  std::vector<std::byte> bytes{};
+};
+
 /// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
 /// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
   /// A connection that was given up.
   struct RetiredFlow {
-    UniqueFd socket;  ///< Absent if it was no connection.
+    UniqueFd socket;  ///< Absent for a flow by another network.
     LinkCounters* link = nullptr;
   };
 
@@ -52,6 +60,12 @@ class TcpPeer final : public FrameEvents {
   /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
   void send_control(TcpFrameKind kind, std::span<const std::byte> bytes = {});
   void send_abort(std::span<const std::byte> bytes);
+  void send_card(CarrierCard card);
+  /// Returns the cards that have come, once.
+  std::vector<CarrierCard> take_cards() noexcept { return std::exchange(cards_, {}); }
+
+  /// Lets connections carry chunks only where no other network does.
+  void spare_connections() noexcept { are_spared_ = true; }
 
   /// Connections used for sending, 1 to as many as there are.
   void use_flows(std::size_t flows) noexcept { used_ = flows; }
@@ -128,6 +142,7 @@ class TcpPeer final : public FrameEvents {
 
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;
+  bool may_carry(std::size_t flow) const noexcept;
   void number_flows();
   bool write(std::size_t flow);
   bool give_work(std::size_t flow);
@@ -159,6 +174,7 @@ class TcpPeer final : public FrameEvents {
   UnaskedBytes& unasked_;
   Flows flows_;
   std::size_t used_;
+  bool are_spared_ = false;
 
   std::size_t first_flows_;     ///< The number of connections at the beginning.
   std::vector<FrameLog> logs_;  ///< The logs, by connection; empty if the peer confirms nothing.
@@ -167,6 +183,7 @@ class TcpPeer final : public FrameEvents {
   int retired_flows_ = 0;
   std::deque<SentFrame> again_;  ///< The frames of connections that were given up.
 
+  std::vector<CarrierCard> cards_;
   std::deque<SentFrame> controls_;
   std::deque<Sending> sending_;    ///< The most urgent first.
   TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.

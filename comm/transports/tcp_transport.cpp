@@ -1,7 +1,6 @@
 #include "comm/transports/tcp_transport.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
-#include "comm/transports/carried_flow.hpp"
 #include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_socket.hpp"
 
@@ -26,8 +24,8 @@ constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
 /// In place of a flow of any peer, for the connections that were made anew.
 constexpr std::uint64_t kMade = UINT64_MAX;
-/// For the descriptor of another network.
-constexpr std::uint64_t kCarrier = UINT64_MAX - 1;
+/// For the descriptors of other networks.
+constexpr std::uint64_t kCarried = UINT64_MAX - 1;
 
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
@@ -38,8 +36,6 @@ constexpr std::chrono::milliseconds kAnswerTime{100};
 
 /// The time in which what was sent last must arrive.
 constexpr std::chrono::seconds kDrainTimeout{2};
-/// The same for what another network carries, after the end of the connections.
-constexpr std::chrono::milliseconds kLastFramesTimeout{100};
 
 std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
@@ -66,8 +62,9 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
       links_(events) {
   if (!epoll_) throw system_error("making an epoll instance", errno);
   for (std::size_t r = 0; r < sockets.size(); ++r) {
-    if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
+    if (sockets[r].empty()) self_ = rank;
+    if (sockets[r].empty()) continue;
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
     Flows flows;
     for (UniqueFd& socket : sockets[r]) {
@@ -91,7 +88,6 @@ void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
 
 std::vector<LinkCounters> TcpTransport::links() const {
   std::vector<LinkCounters> all(links_.all().begin(), links_.all().end());
-  if (carrier_) all.push_back(carrier_->link());
   for (const auto& known : peers_) {
     if (!known) continue;
     for (const auto& flow : known->flows())
@@ -108,30 +104,48 @@ void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
   reconnector_ = std::move(reconnector);
 }
 
-void TcpTransport::carry_by(std::unique_ptr<FlowCarrier> carrier) {
-  carrier_ = std::move(carrier);
-  carried_.resize(peers_.size(), kNoFlow);
-  if (const int carriers = carrier_->transport().poll_descriptor(); carriers >= 0) {
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = kCarrier}};
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, carriers, &event) != 0)
-      throw system_error("watching a network", errno);
-    watched_carrier_ = carriers;
-  }
-  for (const auto& known : peers_) {
-    if (!known || !carrier_->transport().reaches(known->rank())) continue;
-    carried_[static_cast<std::size_t>(known->rank().value)] = known->flows().size();
-    known->add(std::make_unique<CarriedFlow>(known->rank(), *carrier_));
-    write(*known);
-  }
+void TcpTransport::carry_by(std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
+                            std::unique_ptr<TransportSource> source, RetryTimes times) {
+  CarrierHub& hub = *this;
+  networks_.push_back(
+      std::make_unique<CarriedNetwork>(hub, number, std::move(carrier), std::move(source), times));
+}
+
+void TcpTransport::spare_connections() noexcept {
+  for (const auto& known : peers_)
+    if (known) known->spare_connections();
+}
+
+void TcpTransport::watch(int descriptor) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kCarried}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw system_error("watching a network", errno);
+}
+
+/// A network that carries nothing any more wakes nothing.
+void TcpTransport::unwatch(int descriptor) noexcept {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+void TcpTransport::allocated(std::span<std::byte> memory) {
+  for (const auto& network : networks_)
+    network->allocated(memory);
+}
+
+void TcpTransport::freed(const std::byte* memory) noexcept {
+  for (const auto& network : networks_)
+    network->freed(memory);
 }
 
 TransportCapabilities TcpTransport::capabilities() const noexcept {
-  return {.flows = most_flows_, .moves_only_when_called = carrier_ != nullptr};
+  return {.flows = most_flows_, .moves_only_when_called = !networks_.empty()};
 }
 
-/// The carrier ends first: a peer that sees the end of the connections has its last frames then.
+/// Other networks end first: a peer that sees the end of the connections has their last frames
+/// then.
 TcpTransport::~TcpTransport() {
-  if (carrier_) carrier_->end();
+  for (const auto& network : networks_)
+    network->end();
   const Deadline deadline(kDrainTimeout);
   for (const auto& known : peers_) {
     if (!known) continue;
@@ -150,7 +164,8 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
-  if (carrier_ && !carrier_may_sleep()) return false;
+  for (const auto& network : networks_)
+    if (!network->may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
   const auto is_busy = [](const auto& flow) {
     return flow->is_open() && is_on_its_way(flow->socket());
@@ -161,16 +176,9 @@ bool TcpTransport::may_sleep() {
   });
 }
 
-/// Returns false while only a look at the carrier shows what has come.
-bool TcpTransport::carrier_may_sleep() {
-  const bool is_watched = carrier_->transport().poll_descriptor() >= 0;
-  const auto is_awaited = [](const auto& known) { return known && known->is_awaited(); };
-  return carrier_->transport().may_sleep() &&
-         (is_watched || std::ranges::none_of(peers_, is_awaited));
-}
-
 bool TcpTransport::needs_progress() const noexcept {
-  return carrier_ != nullptr && carrier_->needs_progress();
+  return std::ranges::any_of(networks_,
+                             [](const auto& network) { return network->needs_progress(); });
 }
 
 bool TcpTransport::reaches(Rank rank) const noexcept {
@@ -227,8 +235,9 @@ bool TcpTransport::is_quiet() const noexcept {
     return !flow->is_open() ||
            (flow->is_idle() && (flow->socket() < 0 || has_all_arrived(flow->socket())));
   };
-  const bool is_carrier_quiet = !carrier_ || carrier_->transport().is_quiet();
-  return paused_ == 0 && is_carrier_quiet && std::ranges::all_of(peers_, [&](const auto& known) {
+  const bool are_others_quiet =
+      std::ranges::all_of(networks_, [](const auto& network) { return network->is_quiet(); });
+  return paused_ == 0 && are_others_quiet && std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() ||
                   (known->is_flushed() && !known->has_queued() && !known->has_unconfirmed() &&
                    std::ranges::all_of(known->flows(), has_arrived));
@@ -244,7 +253,8 @@ std::vector<int> TcpTransport::descriptors() const {
     if (watches_[r].process) all.push_back(watches_[r].process.get());
   }
   if (reconnector_) std::ranges::copy(reconnector_->descriptors(), std::back_inserter(all));
-  if (carrier_) std::ranges::copy(carrier_->transport().descriptors(), std::back_inserter(all));
+  for (const auto& network : networks_)
+    std::ranges::copy(network->descriptors(), std::back_inserter(all));
   return all;
 }
 
@@ -298,7 +308,7 @@ void TcpTransport::resume_if_room(TcpPeer& peer) {
     poll_for(peer, f);
   // What has been read ahead makes no socket readable.
   for (std::size_t f = 0; peer.is_open() && f < peer.flows().size(); ++f)
-    read(packed(peer.rank(), f));
+    read(peer.rank(), f);
 }
 
 /// Handles the end of a peer's process. The bytes that it sent before are still in its connections.
@@ -318,7 +328,7 @@ bool TcpTransport::progress() {
   bool has_moved = false;
   for (int i = 0; i < count; ++i) {
     if (ready[i].data.u64 == kMade) add_made();
-    if (ready[i].data.u64 >= kCarrier) continue;  // The carrier is looked at in each turn.
+    if (ready[i].data.u64 >= kCarried) continue;  // Networks are looked at in each turn.
     const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
     if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
       write(*peer(rank));
@@ -334,53 +344,46 @@ bool TcpTransport::progress() {
       peer(rank)->read_to_the_end();
       resume_if_room(*peer(rank));
     }
-    has_moved = read(ready[i].data.u64) || has_moved;
+    has_moved = read(rank, ready[i].data.u64 & 0xffff) || has_moved;
   }
-  if (carrier_) has_moved = move_carried() || has_moved;
+  for (const auto& network : networks_)
+    has_moved = network->progress() || has_moved;
   if (confirmation_ == Confirmation::of_frames) look_at_connections();
   for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
     if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
 }
 
-bool TcpTransport::move_carried() {
-  if (!carrier_->has_flows()) return unwatch_carrier();
-  bool has_moved = carrier_->progress();
-  for (const Rank rank : carrier_->take_ready()) {
-    const auto index = static_cast<std::size_t>(rank.value);
-    has_moved = read(packed(rank, carried_[index])) || has_moved;
-    if (TcpPeer* const to = peer(rank)) write(*to);
-  }
-  return has_moved;
-}
-
-/// A network that carries nothing any more wakes nothing. Returns false: nothing has moved.
-bool TcpTransport::unwatch_carrier() noexcept {
-  if (watched_carrier_ >= 0)
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, std::exchange(watched_carrier_, -1), nullptr);
-  return false;
-}
-
-bool TcpTransport::read(std::uint64_t where) {
-  const Rank rank{static_cast<int>(where >> 16)};
+bool TcpTransport::read(Rank rank, std::size_t flow) {
   TcpPeer* const from = peer(rank);
   if (from == nullptr) return false;
   try {
-    const bool has_moved = from->read(where & 0xffff);
+    const bool has_moved = from->read(flow);
     close_retired(*from);
+    take_cards(*from);
     if (has_moved) write(*from);  // What the peer has asked for.
     pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {
-    const std::size_t flow = where & 0xffff;
     if (from->flows()[flow]->has_ended() && from->can_spare(flow)) {
       give_up(*from, flow);
       return true;
     }
     from->read_to_the_end();
-    read_the_rest(*from, where & 0xffff);
+    read_the_rest(*from, flow);
     lose(rank, e);
     return true;
+  }
+}
+
+void TcpTransport::take_cards(TcpPeer& from) {
+  const auto now = std::chrono::steady_clock::now();
+  for (const CarrierCard& card : from.take_cards()) {
+    const auto is_meant = [&](const auto& network) { return network->number() == card.network; };
+    const auto network = std::ranges::find_if(networks_, is_meant);
+    if (network == networks_.end())
+      throw Error(ErrorKind::remote, "it named a network that there is not");
+    (*network)->take(from.rank(), card, now);
   }
 }
 
@@ -418,15 +421,21 @@ void TcpTransport::look_at_connections() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
   next_look_ = now + kLookForSilence;
-  replace_failed();
+  replace_failed(now);
+  for (const auto& network : networks_)
+    network->look(now);
   give_up_silent_connections();
 }
 
-/// Requests others in place of the connections that have ended though their peer went on.
-void TcpTransport::replace_failed() {
+/// Requests others in place of the connections and flows that have ended though their peer went on.
+void TcpTransport::replace_failed(std::chrono::steady_clock::time_point now) {
   const auto is_there = [this](Rank rank) { return peer(rank) != nullptr; };
-  for (const TcpLinks::Failure& failed : links_.take_failures(is_there))
-    if (reconnector_) reconnector_->replace(failed.peer, failed.address);
+  for (const TcpLinks::Failure& failed : links_.take_failures(is_there)) {
+    const bool is_connection = !failed.address.empty();
+    if (is_connection && reconnector_) reconnector_->replace(failed.peer, failed.address);
+    for (const auto& network : networks_)
+      if (&network->link() == failed.link) network->failed(failed.peer, now);
+  }
 }
 
 /// Gives up the connections whose network does not carry anything any more, while others do.
@@ -444,7 +453,7 @@ void TcpTransport::give_up_silent_connections() {
 }
 
 /// Counts the looks at which each flow was silent, and returns whether a connection was not. The
-/// silence of a flow that is no connection counts only if the peer answers by a connection: else it
+/// silence of a flow by another network counts only if the peer answers by a connection: else it
 /// may be busy.
 bool TcpTransport::look_for_silence(TcpPeer& peer) {
   bool is_heard = false;
@@ -480,25 +489,8 @@ void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
       continue;  // It has ended too, as it should.
     }
   }
-  read_last_carried(from);
-}
-
-/// Waits a little for the last frames by another network, which come later than the end of the
-/// connections.
-void TcpTransport::read_last_carried(TcpPeer& from) noexcept {
-  if (!carrier_ || !carrier_->transport().reaches(from.rank())) return;
-  const Deadline deadline(kLastFramesTimeout);
-  const std::size_t flow = carried_[static_cast<std::size_t>(from.rank().value)];
-  const Flow& carried = *from.flows()[flow];
-  try {
-    while (carried.is_open() && !deadline.passed() &&
-           (from.has_expected() || from.has_unconfirmed(flow))) {
-      carrier_->progress();
-      if (!from.read(flow)) ::sched_yield();
-    }
-  } catch (const Error&) {
-    return;  // It has ended too.
-  }
+  for (const auto& network : networks_)
+    network->read_last(from);
 }
 
 void TcpTransport::lose(Rank rank, const Error& error) noexcept {
@@ -513,13 +505,16 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   }
   gone.close();
   if (reconnector_) reconnector_->forget(rank);
+  for (const auto& network : networks_)
+    network->forget(rank);
   events_.lost(rank, error);
 }
 
 void TcpTransport::abandon() noexcept {
   for (const auto& known : peers_)
     if (known) known->abandon();
-  if (carrier_) carrier_->transport().abandon();
+  for (const auto& network : networks_)
+    network->abandon();
 }
 
 void TcpTransport::send_abort(std::span<const std::byte> bytes,

@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "comm/transports/flow_carrier.hpp"
+#include "comm/transports/carried_network.hpp"
 #include "comm/transports/reconnector.hpp"
 #include "comm/transports/tcp_links.hpp"
 #include "comm/transports/tcp_peer.hpp"
 
 namespace fastgpu::comm {
 
-class TcpTransport final : public Transport, public ControlChannel {
+class TcpTransport final : public Transport, public ControlChannel, private CarrierHub {
  public:
   /// `sockets[r]` are connected to rank r, at least one, and `sockets[self]` is empty. Borrows the
   /// listeners. All ranks choose the same confirmation.
@@ -42,16 +42,16 @@ class TcpTransport final : public Transport, public ControlChannel {
   void use(std::unique_ptr<Reconnector> reconnector);
 
   /// Lets another network carry messages together with the connections, to the ranks that it
-  /// reaches. Called at most once, and before anything is sent; frames are confirmed, by these
-  /// ranks too.
-  void carry_by(std::unique_ptr<FlowCarrier> carrier);
+  /// reaches; `source` opens others in place of one that has failed. Called before anything is
+  /// sent, and for the network of that number by these ranks too; frames are confirmed.
+  void carry_by(std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
+                std::unique_ptr<TransportSource> source = nullptr, RetryTimes times = {});
 
-  void allocated(std::span<std::byte> memory) override {
-    if (carrier_) carrier_->transport().allocated(memory);
-  }
-  void freed(const std::byte* memory) noexcept override {
-    if (carrier_) carrier_->transport().freed(memory);
-  }
+  /// Lets connections carry messages only where no network beside them does.
+  void spare_connections() noexcept;
+
+  void allocated(std::span<std::byte> memory) override;
+  void freed(const std::byte* memory) noexcept override;
 
   /// Returns the number of connections that were given up since the beginning.
   int retired_flows() const noexcept;
@@ -78,39 +78,44 @@ class TcpTransport final : public Transport, public ControlChannel {
     bool is_paused = false;  ///< True while it is not read.
   };
 
-  TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
+  // CarrierHub.
+  Rank self() const noexcept override { return self_; }
+  int size() const noexcept override { return static_cast<int>(peers_.size()); }
+  TcpPeer* peer(Rank rank) const override;
+  TcpLinks& link_counters() noexcept override { return links_; }
+  TransportEvents& reports() noexcept override { return events_; }
+  void write(TcpPeer& peer) override;
+  bool read(Rank rank, std::size_t flow) override;
+  void watch(int descriptor) override;
+  void unwatch(int descriptor) noexcept override;
+
   void send_control(Rank peer, TcpFrameKind kind, std::span<const std::byte> bytes);
   Watch& watch_of(Rank rank) { return watches_[static_cast<std::size_t>(rank.value)]; }
   void poll_for(TcpPeer& peer, std::size_t flow) noexcept;
   void pause_if_full(TcpPeer& peer);
   void resume_if_room(TcpPeer& peer);
   void process_ended(Rank rank);
-  void write(TcpPeer& peer);
   void poll_for_writing(TcpPeer& peer);
-  bool move_carried();
-  bool unwatch_carrier() noexcept;
-  bool carrier_may_sleep();
-  bool read(std::uint64_t where);
+  void take_cards(TcpPeer& from);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
   void poll_new(TcpPeer& peer, std::size_t flow);
   void add_made();
   void look_at_connections();
-  void replace_failed();
+  void replace_failed(std::chrono::steady_clock::time_point now);
   void give_up_silent_connections();
   bool look_for_silence(TcpPeer& peer);
   /// `ended` is a flow, or kNoFlow.
   void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
-  void read_last_carried(TcpPeer& from) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
 
   TransportEvents& events_;
   Confirmation confirmation_;
   UniqueFd epoll_;
   UnaskedBytes unasked_;
-  std::unique_ptr<FlowCarrier> carrier_{};       ///< Null: connections carry all.
-  std::vector<std::size_t> carried_{};           ///< The flow by `carrier_` to each rank.
-  int watched_carrier_ = -1;                     ///< The descriptor of `carrier_` in `epoll_`.
+  Rank self_{};
+  std::vector<std::unique_ptr<CarriedNetwork>>
+      networks_{};                               ///< The networks beside the connections.
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
   std::vector<Watch> watches_;                   ///< The watches, by rank.
   int paused_ = 0;                               ///< Peers.

@@ -1,9 +1,13 @@
 #include "envs/drivers/adapters.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/contains.hpp"
+#include "base/join.hpp"
+#include "envs/drivers/choice.hpp"
 #include "envs/drivers/steps.hpp"
 
 namespace fastgpu::envs {
@@ -22,6 +26,31 @@ bool has_efa(const NodeFacts& facts) {
 
 bool has_erdma(const NodeFacts& facts) {
   return has_adapter(facts, "1ded:107f");
+}
+
+/// The limits of logins whose programs use adapters, which lock the memory of messages.
+const NodeFile kLockLimits{"/etc/security/limits.d/90-fastgpu-rdma.conf",
+                           "* - memlock unlimited\nroot - memlock unlimited\n"};
+
+/// Returns the distribution's packages by which programs use the adapters. The installer of EFA
+/// brings its own, that of eRDMA all but libfabric.
+std::vector<std::string> library_packages(const NodeFacts& facts, const PackageManager& manager) {
+  std::vector<std::string> names;
+  if (has_mellanox_adapter(facts)) names = manager.verbs_packages();
+  if (has_mellanox_adapter(facts) || has_erdma(facts)) names.push_back(manager.fabric_package());
+  return names;
+}
+
+std::optional<DriverStep> library_step(const NodeFacts& facts, const PackageManager& manager) {
+  const std::vector<std::string> names = library_packages(facts, manager);
+  if (names.empty()) return std::nullopt;
+  std::vector<PackageVersion> packages;
+  for (const std::string& name : names)
+    packages.push_back({name});
+  const bool done = std::ranges::all_of(
+      names, [&](const std::string& name) { return installed_version(facts, name).has_value(); });
+  return make_step("Install the libraries for RDMA: " + joined(names), done,
+                   {manager.read_distribution_index(), manager.install(packages)});
 }
 
 bool has_module(const NodeFacts& facts, std::string_view module) {
@@ -70,6 +99,11 @@ std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& fac
     steps.push_back(make_step("Install eRDMA " + recipe.erdma.version, has_module(facts, "erdma"),
                               run_installer(manager, recipe.erdma, "erdma", "erdma_installer",
                                             {"./install.sh", "--batch"})));
+  if (auto libraries = library_step(facts, manager)) steps.push_back(std::move(*libraries));
+  if (!has_rdma_adapter(facts)) return steps;
+  auto limits =
+      files_step("Let programs lock memory for RDMA adapters", {kLockLimits}, facts, true);
+  if (limits) steps.push_back(std::move(*limits));
   return steps;
 }
 

@@ -10,7 +10,8 @@ namespace fastgpu::envs {
 bool has_mellanox_adapter(const NodeFacts& facts);
 bool has_rdma_adapter(const NodeFacts& facts);  ///< Any adapter with RDMA: Mellanox, EFA, eRDMA.
 
-/// Returns the steps for EFA's and eRDMA's drivers, from their vendors' installers.
+/// Returns the steps for EFA's and eRDMA's drivers, from their vendors' installers, for the
+/// libraries by which programs use adapters, and for the limit of the memory that they lock.
 std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
                                       const PackageManager& manager);
 

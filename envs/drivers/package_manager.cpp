@@ -64,6 +64,11 @@ class Apt final : public PackageManager {
     return {"dkms", "linux-headers-" + facts.kernel};
   }
 
+  std::string fabric_package() const override { return "libfabric1"; }
+  std::vector<std::string> verbs_packages() const override {
+    return {"rdma-core", "ibverbs-providers"};
+  }
+
   std::vector<Argv> fetch(const PinnedArchive& archive, const std::string& path) const override {
     return {{"/usr/lib/apt/apt-helper", "download-file", archive.url, path,
              "SHA256:" + archive.sha256}};
@@ -152,6 +157,9 @@ class Dnf final : public PackageManager {
   std::vector<std::string> build_packages(const NodeFacts& facts) const override {
     return {"dkms", "kernel-devel-" + facts.kernel};
   }
+
+  std::string fabric_package() const override { return "libfabric"; }
+  std::vector<std::string> verbs_packages() const override { return {"rdma-core", "libibverbs"}; }
 
   std::vector<Argv> fetch(const PinnedArchive& archive, const std::string& path) const override {
     const NodeFile sum{path + ".sha256", archive.sha256 + "  " + path + "\n"};

@@ -54,6 +54,10 @@ class PackageManager {
   virtual Argv install(const std::vector<PackageVersion>& packages) const = 0;
   /// Returns the packages required to build a module for the running kernel.
   virtual std::vector<std::string> build_packages(const NodeFacts& facts) const = 0;
+  /// Returns the distribution's package of libfabric.
+  virtual std::string fabric_package() const = 0;
+  /// Returns the distribution's packages of the libraries for RDMA adapters that it supports.
+  virtual std::vector<std::string> verbs_packages() const = 0;
   /// Returns the commands that fetch `url` to `path` and check its hash.
   virtual std::vector<Argv> fetch(const PinnedArchive& archive, const std::string& path) const = 0;
 };

@@ -132,7 +132,7 @@ dpkg_is_locked() {
 }
 
 packages() {
-  kinds='nvidia-* libnvidia-* cuda-* libcudnn* cudnn* libnccl* gdrcopy* gdrdrv* libgdrapi* nvlsm* linux-headers-* kernel-devel* efa* erdma* datacenter-gpu-manager*'
+  kinds='nvidia-* libnvidia-* cuda-* libcudnn* cudnn* libnccl* gdrcopy* gdrdrv* libgdrapi* nvlsm* linux-headers-* kernel-devel* efa* erdma* datacenter-gpu-manager* rdma-core ibverbs-providers libibverbs libfabric libfabric1'
   set -f
   if have apt-get; then
     say packages apt
@@ -159,7 +159,7 @@ packages() {
   set +f
   for file in /etc/apt/sources.list.d/fastgpu-* /etc/apt/preferences.d/fastgpu-* /etc/apt/apt.conf.d/*fastgpu-* /usr/share/keyrings/fastgpu-* \
     /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/dnf/fastgpu-* /etc/systemd/system/dnf*.service.d/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-* \
-    /var/lib/fastgpu/cann-*; do
+    /etc/security/limits.d/*fastgpu-* /var/lib/fastgpu/cann-*; do
     [ -f "$file" ] && say file "$file" "$(sha256sum <"$file" | cut -d ' ' -f 1)"
   done
   if have systemctl; then

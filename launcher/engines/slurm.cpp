@@ -177,8 +177,11 @@ void add_options(Script& script, const std::string& job_id, const JobSpec& spec)
 }
 
 /// Two ports on the first node that depend on the job alone: ranks of other nodes know them, too.
-void add_variables(Script& script, const SlurmOptions& slurm) {
-  script.line("hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\") || exit 1");
+void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
+  script.line(home == SlurmHome::shared
+                  ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
+                  : R"(hosts=$(scontrol --oneliner show node "$SLURM_JOB_NODELIST" | )"
+                    R"(sed -n 's/.* NodeAddr=\([^ ]*\) .*/\1/p'))");
   script.line("MASTER_ADDR=${hosts%%[!a-zA-Z0-9._-]*}");
   script.line("MASTER_PORT=$((20000 + 2 * (SLURM_JOB_ID % 6000)))");
   script.line("FASTGPU_COMM_MASTER_ADDR=$MASTER_ADDR");
@@ -286,11 +289,11 @@ int slurm_ranks(const JobSpec& spec) {
 }
 
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::vector<std::string>& rank_command) {
+                               const std::vector<std::string>& rank_command, SlurmHome home) {
   Script script;
   add_options(script, job_id, spec);
   script.line("cd \"$HOME\" || exit 1");
-  add_variables(script, spec.slurm);
+  add_variables(script, spec.slurm, home);
   std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1"};
   if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
   if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));

@@ -21,10 +21,16 @@ std::string checked_slurm_word(const std::string& text);
 /// ErrorKind::usage if the job has neither.
 int slurm_ranks(const JobSpec& spec);
 
+/// Whether the nodes of Slurm share the home directory of the node that submits. Nodes on which
+/// fastgpu has set Slurm up share none.
+enum class SlurmHome : std::uint8_t { shared, separate };
+
 /// Returns the batch script: it starts one process of `rank_command` for each rank by srun. All
-/// paths in it are relative to the home directory. The texts of `spec.slurm` are words.
+/// paths in it are relative to the home directory. The texts of `spec.slurm` are words. Without a
+/// shared home directory, the ranks get the addresses of nodes instead of their names.
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::vector<std::string>& rank_command);
+                               const std::vector<std::string>& rank_command,
+                               SlurmHome home = SlurmHome::shared);
 
 /// Returns the variables of the user and those that depend on no node, for the file of the ranks.
 std::vector<std::string> slurm_rank_variables(const JobSpec& spec);

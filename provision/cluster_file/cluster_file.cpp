@@ -12,12 +12,14 @@
 #include "base/names.hpp"
 #include "provision/cluster_file/host_word.hpp"
 #include "provision/cluster_spec.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
 constexpr int kHighestPort = 65'535;
 constexpr std::uint16_t kSshPort = 22;
+const std::vector<std::string> kSchedulers = {"none", "slurm"};
 
 std::string user_of(const config::Value& value) {
   return value.parsed([](const std::string& text) { return check_user(text), text; });
@@ -294,7 +296,8 @@ CloudFields cloud_of(const config::Value& value) {
 ClusterFile read_cluster_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "port", "identity",
-                   "jump", "hosts", "max-life", "max-cost", "unattended", "idle", "cloud"});
+                   "jump", "hosts", "max-life", "max-cost", "unattended", "idle", "scheduler",
+                   "cloud"});
   ClusterFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
@@ -310,6 +313,8 @@ ClusterFile read_cluster_file(const config::Document& document) {
         ->error("hosts that are listed are those of provider static, not of '" +
                 printable(*file.provider) + "'");
   file.guards = guards_of(root);
+  if (const auto scheduler = root.find("scheduler"))
+    file.scheduler = state::parse_scheduler(scheduler->choice(kSchedulers));
   if (const auto cloud = root.find("cloud")) file.cloud = cloud_of(*cloud);
   return file;
 }

@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "config/document.hpp"
+#include "state/scheduler.hpp"
 
 namespace fastgpu::provision {
 
@@ -82,6 +83,7 @@ struct ClusterFile {
       host_defaults{};  ///< The port, identity and jump hosts for hosts that set none themselves.
   std::vector<HostEntry> hosts{};  ///< All hosts, with the defaults filled in.
   GuardEntry guards{};
+  std::optional<state::Scheduler> scheduler{};
   CloudFields cloud{};
 };
 

@@ -7,6 +7,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/facts.hpp"
 #include "agent/subcommands.hpp"
@@ -122,6 +123,7 @@ int run_facts(Arguments arguments) {
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
   find_rdma(facts);
+  facts.npus = npu_devices();
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -78,6 +79,31 @@ std::optional<Bytes> lockable_by(const fs::path& process) {
   return std::nullopt;
 }
 
+/// Returns the number in a file; absent if the kernel knows none, which it writes as -1.
+std::optional<int> node_in(const fs::path& file) {
+  const std::string text = first_line_of(file);
+  int node = -1;
+  std::from_chars(text.data(), text.data() + text.size(), node);
+  return node >= 0 ? std::optional(node) : std::nullopt;
+}
+
+/// Returns the numbers of the kernel's "0-3,8".
+std::set<int> numbers_in(const std::string& list) {
+  constexpr int kMaxNumber = 1 << 16;
+  std::set<int> numbers;
+  std::istringstream ranges(list);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    int first = -1;
+    const char* const end = range.data() + range.size();
+    const auto read = std::from_chars(range.data(), end, first);
+    int last = first;
+    if (read.ptr != end && *read.ptr == '-') std::from_chars(read.ptr + 1, end, last);
+    for (int number = first; 0 <= number && number <= std::min(last, kMaxNumber); ++number)
+      numbers.insert(number);
+  }
+  return numbers;
+}
+
 std::string port_name(const RdmaPort& port) {
   return "port " + port.number + " of " + port.device;
 }
@@ -93,7 +119,8 @@ RdmaDevices rdma_devices(const fs::path& root) {
       found.ports.push_back({.device = printable(device),
                              .number = printable(number),
                              .state = state_in(first_line_of(port / "state")),
-                             .has_address = has_address(port)});
+                             .has_address = has_address(port),
+                             .numa_node = node_in(devices / device / "device/numa_node")});
     }
   const fs::path files = root / "dev/infiniband";
   for (const std::string& name : names_in(files)) {
@@ -104,6 +131,36 @@ RdmaDevices rdma_devices(const fs::path& root) {
   }
   found.lockable = lockable_by(root / "proc/self");
   return found;
+}
+
+std::optional<int> own_numa_node(const fs::path& root) {
+  const std::set<int> allowed =
+      numbers_in(text_behind(root / "proc/self/status", "Cpus_allowed_list:\t"));
+  if (allowed.empty()) return std::nullopt;
+  const fs::path nodes = root / "sys/devices/system/node";
+  constexpr std::string_view kNode = "node";
+  for (const std::string& name : names_in(nodes)) {
+    int node = -1;
+    if (!name.starts_with(kNode)) continue;
+    std::from_chars(name.data() + kNode.size(), name.data() + name.size(), node);
+    if (node >= 0 &&
+        std::ranges::includes(numbers_in(first_line_of(nodes / name / "cpulist")), allowed))
+      return node;
+  }
+  return std::nullopt;
+}
+
+std::string nearest_device(const RdmaDevices& devices, std::optional<int> numa_node, int turn) {
+  std::vector<std::string> all;
+  std::vector<std::string> near;
+  for (const RdmaPort& port : devices.ports) {
+    if (port.state != "ACTIVE" || (!all.empty() && all.back() == port.device)) continue;
+    all.push_back(port.device);
+    if (numa_node && port.numa_node == numa_node) near.push_back(port.device);
+  }
+  if (all.size() < 2) return {};
+  const std::vector<std::string>& equals = near.empty() ? all : near;
+  return equals[static_cast<std::size_t>(turn) % equals.size()];
 }
 
 std::string obstacle_of(const RdmaDevices& devices) {

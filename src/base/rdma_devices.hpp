@@ -15,6 +15,7 @@ struct RdmaPort {
   std::string number{};  ///< "1".
   std::string state{};   ///< "ACTIVE", "DOWN" and so on.
   bool has_address = false;
+  std::optional<int> numa_node{};  ///< The node of memory and processors beside the device.
 };
 
 struct RdmaDevices {
@@ -28,6 +29,13 @@ struct RdmaDevices {
 /// Reads /sys/class/infiniband, /dev/infiniband, and the limits of this process in /proc/self,
 /// below `root`. Opens no device.
 RdmaDevices rdma_devices(const std::filesystem::path& root = "/");
+
+/// Returns the node of all processors that this process may use; absent if they are of several.
+std::optional<int> own_numa_node(const std::filesystem::path& root = "/");
+
+/// Returns the active device beside `numa_node`; any active device if no device is there, or the
+/// node is unknown. Among equals `turn` decides. Empty where there is no choice.
+std::string nearest_device(const RdmaDevices& devices, std::optional<int> numa_node, int turn);
 
 /// Returns what prevents the use of these devices, of which there is at least one, and the remedy.
 /// Empty if the kernel shows no obstacle.

@@ -38,7 +38,8 @@ Recorded<Part> read_part(const Cluster& cluster, Parse parse) {
 
 std::string spec_text(const Cluster& cluster) {
   const std::string& read = RecordText::of(cluster.spec_text);
-  if (!cluster.provider_spec.is_new() && !cluster.guards.is_new()) return read;
+  if (!cluster.provider_spec.is_new() && !cluster.guards.is_new() && !cluster.scheduler.is_new())
+    return read;
   json object = try_parse_json(read.empty() ? "{}" : read);
   if (!object.is_object())
     throw Error(ErrorKind::local, "cluster '" + cluster.name.value +
@@ -46,6 +47,7 @@ std::string spec_text(const Cluster& cluster) {
   if (cluster.provider_spec.is_new())
     std::visit([&](const auto& spec) { put(object, spec); }, *cluster.provider_spec);
   if (cluster.guards.is_new()) put(object, *cluster.guards);
+  if (cluster.scheduler.is_new()) put(object, *cluster.scheduler);
   return text_of(object);
 }
 
@@ -82,6 +84,7 @@ void read_record_text(Cluster& cluster, ClusterText text) {
   cluster.provider_spec = read_part<ProviderSpec>(
       cluster, [&] { return parse_provider_spec(cluster.provider, text.spec); });
   cluster.guards = read_part<Guards>(cluster, [&] { return parse_guards(text.spec); });
+  cluster.scheduler = read_part<Scheduler>(cluster, [&] { return scheduler_in(text.spec); });
   cluster.network =
       read_part<Network>(cluster, [&] { return parse_network(cluster.provider, text.network); });
   RecordText::keep(cluster.spec_text, std::move(text.spec));

@@ -14,6 +14,7 @@
 #include "state/job_record.hpp"
 #include "state/provider_spec.hpp"
 #include "state/recorded.hpp"
+#include "state/scheduler.hpp"
 
 namespace fastgpu::state {
 
@@ -51,9 +52,10 @@ struct Cluster {
   std::string user{};  ///< Our account on the nodes.
   Recorded<ProviderSpec> provider_spec{};
   Recorded<Guards> guards{};
+  Recorded<Scheduler> scheduler{};
   Recorded<Network> network{};
   TimePoint created{};
-  ReadText spec_text{};  ///< The text of `provider_spec` and `guards`.
+  ReadText spec_text{};  ///< The text of `provider_spec`, `guards` and `scheduler`.
   ReadText network_text{};
 
   // Each throws ErrorKind::local, naming the cluster, if its record is damaged, and internal if the

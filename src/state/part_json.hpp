@@ -34,6 +34,10 @@ void put(nlohmann::json& object, const CloudPlacement& placement);
 Guards parse_guards(const std::string& text);
 void put(nlohmann::json& object, const Guards& guards);
 
+/// Returns the scheduler in the text of a provider's part; none for an empty text.
+Scheduler scheduler_in(const std::string& text);
+void put(nlohmann::json& object, Scheduler scheduler);
+
 /// Returns the text of an intent's detail. Fields of a newer fastgpu stay.
 std::string detail_text_of(const Intent& intent);
 /// Reads the detail of an intent, whose action and subject are known. Throws nothing for a damaged

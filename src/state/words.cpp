@@ -68,6 +68,11 @@ constexpr std::array<Word<RankUnit>, 5> kRankUnitWords = {{
     {RankUnit::gpu, "gpu"},
 }};
 
+constexpr std::array<Word<Scheduler>, 2> kSchedulerWords = {{
+    {Scheduler::none, "none"},
+    {Scheduler::slurm, "slurm"},
+}};
+
 template <class Words, class State>
 std::string_view word_of(const Words& words, State state) {
   for (const auto& [value, word] : words)
@@ -109,6 +114,10 @@ std::string_view to_string(EngineKind engine) {
   return word_of(kEngineWords, engine);
 }
 
+std::string_view to_string(Scheduler scheduler) {
+  return word_of(kSchedulerWords, scheduler);
+}
+
 ClusterState parse_cluster_state(std::string_view word) {
   return state_of<ClusterState>(kClusterWords, "cluster", word);
 }
@@ -132,6 +141,10 @@ JobEndCause parse_end_cause(std::string_view word) {
 
 EngineKind parse_engine(std::string_view word) {
   return state_of<EngineKind>(kEngineWords, "engine", word);
+}
+
+Scheduler parse_scheduler(std::string_view word) {
+  return state_of<Scheduler>(kSchedulerWords, "scheduler", word);
 }
 
 }  // namespace fastgpu::state

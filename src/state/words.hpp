@@ -14,6 +14,7 @@ std::string_view to_string(Launcher launcher);
 std::string_view to_string(JobEndCause cause);
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(RankUnit unit);
+std::string_view to_string(Scheduler scheduler);
 
 /// Parses a state. Throws ErrorKind::local for any other word.
 ClusterState parse_cluster_state(std::string_view word);
@@ -23,5 +24,6 @@ Launcher parse_launcher(std::string_view word);
 JobEndCause parse_end_cause(std::string_view word);
 EngineKind parse_engine(std::string_view word);
 RankUnit parse_rank_unit(std::string_view word);
+Scheduler parse_scheduler(std::string_view word);
 
 }  // namespace fastgpu::state

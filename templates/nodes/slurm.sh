@@ -92,5 +92,6 @@ case $action in
     if [ -e "$job/status" ]; then rm -f "$job/status.part.$$"; else mv "$job/status.part.$$" "$job/status"; fi
     rm -f "$job/variables" "$job/comm-secret"
     ;;
+  forget) rm -f "$job/variables" "$job/comm-secret" ;;
   *) exit 2 ;;
 esac

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "support/temp_directory.hpp"
 
@@ -22,6 +23,21 @@ class Machine {
     std::ofstream(port / "state") << state << '\n';
     std::ofstream(port / "gids/0") << "0000:0000:0000:0000:0000:0000:0000:0000\n";
     std::ofstream(port / "gids/1") << gid << '\n';
+  }
+  void set_node_of(const std::string& device, const std::string& node) {
+    const fs::path folder = root() / "sys/class/infiniband" / device / "device";
+    fs::create_directories(folder);
+    std::ofstream(folder / "numa_node") << node << '\n';
+  }
+  /// Adds nodes of processors, and what this process may use of them.
+  void set_processors(const std::vector<std::string>& nodes, const std::string& allowed) {
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      const fs::path folder = root() / "sys/devices/system/node" / ("node" + std::to_string(node));
+      fs::create_directories(folder);
+      std::ofstream(folder / "cpulist") << nodes[node] << '\n';
+    }
+    fs::create_directories(root() / "proc/self");
+    std::ofstream(root() / "proc/self/status") << "Cpus_allowed_list:\t" << allowed << '\n';
   }
   void add_file(const std::string& name) {
     fs::create_directories(root() / "dev/infiniband");
@@ -71,6 +87,50 @@ TEST_CASE("ports are listed by device, with their state and whether they have an
   CHECK(devices.ports[0].has_address);
   CHECK(devices.ports[1].state == "DOWN");
   CHECK_FALSE(devices.ports[1].has_address);
+}
+
+TEST_CASE("a process is on the node of its processors, if these are all of one") {
+  const auto node_with = [](const std::string& allowed) {
+    Machine machine;
+    machine.set_processors({"0-3,8-11", "4-7,12-15"}, allowed);
+    return own_numa_node(machine.root());
+  };
+  CHECK(node_with("0-3,8-11") == 0);
+  CHECK(node_with("5") == 1);
+  CHECK(node_with("6-7,12") == 1);
+  CHECK_FALSE(node_with("0-15"));
+  CHECK_FALSE(node_with("3-4"));
+  CHECK_FALSE(node_with(""));
+  CHECK_FALSE(own_numa_node(Machine().root()));
+}
+
+TEST_CASE("the nearest device is one of the process's node that is active, by turns") {
+  Machine machine;
+  for (const char* const device : {"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"})
+    machine.add_port(device, "4: ACTIVE", kGid);
+  machine.set_node_of("mlx5_0", "0");
+  machine.set_node_of("mlx5_1", "0");
+  machine.set_node_of("mlx5_2", "1");
+  machine.set_node_of("mlx5_3", "-1");
+  const RdmaDevices devices = machine.devices();
+  CHECK(nearest_device(devices, 0, 0) == "mlx5_0");
+  CHECK(nearest_device(devices, 0, 1) == "mlx5_1");
+  CHECK(nearest_device(devices, 0, 2) == "mlx5_0");
+  CHECK(nearest_device(devices, 1, 1) == "mlx5_2");
+  // Without a node, or a device beside it, all are alike.
+  CHECK(nearest_device(devices, {}, 3) == "mlx5_3");
+  CHECK(nearest_device(devices, 2, 1) == "mlx5_1");
+
+  machine.add_port("mlx5_0", "1: DOWN", kGid);
+  CHECK(nearest_device(machine.devices(), 0, 0) == "mlx5_1");
+}
+
+TEST_CASE("without a choice no device is the nearest") {
+  Machine machine;
+  CHECK(nearest_device(machine.devices(), 0, 0).empty());
+  machine.add_port("mlx5_0", "4: ACTIVE", kGid);
+  machine.add_port("mlx5_1", "1: DOWN", kNoGid);
+  CHECK(nearest_device(machine.devices(), 0, 0).empty());
 }
 
 TEST_CASE("the first thing in the way is named, with the remedy") {

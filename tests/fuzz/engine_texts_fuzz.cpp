@@ -1,4 +1,6 @@
-// What Slurm and Kubernetes report about a job, the log of a pod, and a kubeconfig.
+// What Slurm and Kubernetes report about a job, the facts of a node for Slurm, the log of a pod,
+// and a kubeconfig.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +11,7 @@
 #include "base/json.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/engines/slurm.hpp"
+#include "launcher/engines/slurm_site.hpp"
 #include "launcher/kubernetes/kubeconfig.hpp"
 #include "launcher/kubernetes/log_lines.hpp"
 
@@ -38,6 +41,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt<fastgpu::ErrorKind::remote>([&] { launcher::parse_sbatch(text); });
   attempt<fastgpu::ErrorKind::remote>(
       [&] { launcher::decide_slurm({}, launcher::parse_slurm_job(text)); });
+  attempt<fastgpu::ErrorKind::remote>([&] {
+    std::vector<launcher::SlurmNode> nodes(1);
+    nodes.front() = {.name = {"n-0"}, .address = "10.0.0.1"};
+    launcher::read_slurm_facts(text, nodes.front());
+    // A line of a node and one for each GPU, whatever it reports.
+    const auto lines = [](const std::string& files) { return std::ranges::count(files, '\n'); };
+    const auto extra = static_cast<std::ptrdiff_t>(nodes.front().gpus.size());
+    const std::string files = launcher::slurm_files(nodes);
+    nodes.front() = {.name = {"n-0"}, .address = "10.0.0.1", .version = nodes.front().version};
+    const auto usual = lines(launcher::slurm_files(nodes));
+    if (lines(files) - usual > extra + 2) __builtin_trap();
+  });
   attempt<fastgpu::ErrorKind::remote>([&] {
     const auto object = fastgpu::parse_json(text, "input");
     const auto pod = launcher::parse_launcher_pod(object);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "agent/protocol/facts.hpp"
 #include "agent/protocol/link_probe.hpp"
 #include "agent/protocol/topology.hpp"
 #include "attempt.hpp"
@@ -30,6 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt<ErrorKind::remote>([&] {
     const std::string once = agent::cpu_list(agent::parse_cpu_list(text));
     if (agent::cpu_list(agent::parse_cpu_list(once)) != once) __builtin_trap();
+  });
+  attempt<ErrorKind::remote>([&] {
+    const std::string once = agent::to_text(agent::parse_node_facts(text));
+    if (agent::to_text(agent::parse_node_facts(once)) != once) __builtin_trap();
   });
   attempt<ErrorKind::remote>([&] { agent::parse_link_plan(text); });
   attempt<ErrorKind::remote>([&] { agent::parse_link_answer(text); });

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "fakes/fake_ssh.hpp"
@@ -30,16 +32,23 @@ struct SlurmHead {
   std::string state_error{};
   ssh::Exit submit_exit{};
   std::string frames{};  ///< What job-follow sends.
+  std::string frames_of_others{};
   std::mutex mutex{};
   std::vector<std::string> actions{};
   std::string noted{};  ///< The end that was written.
   std::string submitted{};
+  std::vector<ClusterNode> others{};
+  std::map<std::string, std::string> put_on{};  ///< The names of the files, by host.
+  std::set<std::string> forgotten_on{};
 
   FakeReply answer(const FakeSsh::Seen& asked) {
     const std::scoped_lock lock(mutex);
-    if (asked.command.find("job-follow") != std::string::npos) return {.out = frames};
+    if (asked.command.find("job-follow") != std::string::npos)
+      return {.out = asked.host == "login" ? frames : frames_of_others};
     if (asked.command.find("put-files") != std::string::npos) {
-      submitted = asked.input;
+      if (asked.host == "login") submitted = asked.input;
+      for (const agent::SmallFile& file : agent::decode_files(asked.input))
+        put_on[asked.host] += file.name + " ";
       return {.out = to_text(agent::JobNodeFacts())};
     }
     for (const char* action : {"state", "submit", "cancel", "end", "test"})
@@ -47,6 +56,7 @@ struct SlurmHead {
     if (asks_for(asked, "state")) return {.exit = state_exit, .out = state, .err = state_error};
     if (asks_for(asked, "submit"))
       return {.exit = submit_exit, .out = "7\n", .err = "sbatch: error: Invalid account\n"};
+    if (asks_for(asked, "forget")) forgotten_on.insert(asked.host);
     if (asks_for(asked, "end")) noted = asked.input;
     if (asks_for(asked, "test")) return {.exit = submit_exit, .out = "sbatch: Job 7 to start\n"};
     return {};
@@ -56,7 +66,7 @@ struct SlurmHead {
   std::unique_ptr<JobEngine> engine = make_slurm_engine(
       client,
       std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) { return answer(asked); }),
-      ClusterNode{.host = {.name = {"login"}}, .peer = {}},
+      SlurmSite{.head = {.host = {.name = {"login"}}, .peer = {}}, .others = others},
       RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
       SlurmTimes{.between_questions = std::chrono::milliseconds(1),
                  .controller_timeout = std::chrono::milliseconds(20)});
@@ -188,6 +198,44 @@ TEST_CASE("a trial shows the batch script and Slurm's answer") {
   head.submit_exit.status = 1;
   const Error e = failure_of([&] { head.engine->try_start(job_of_two(), never); });
   CHECK(std::string(e.what()) == "Slurm on login refuses the job: sbatch: Job 7 to start");
+}
+
+TEST_CASE(
+    "without a shared home, every node has the files of ranks and reports those that it has") {
+  SlurmHead head{.others = {ClusterNode{.host = {.name = {"n2"}}, .peer = {}}}};
+  const Cancel never;
+  head.engine->start("train-1", job_of_two(), never, {});
+  CHECK(head.put_on.at("login").find("jobs/train-1/batch ") != std::string::npos);
+  CHECK(head.put_on.at("n2").find("jobs/train-1/rank ") != std::string::npos);
+  CHECK(head.put_on.at("n2").find("jobs/train-1/variables ") != std::string::npos);
+  CHECK(head.put_on.at("n2").find("batch") == std::string::npos);
+  CHECK(head.put_on.at("n2").find("spec") == std::string::npos);
+
+  head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n[1-2]\n";
+  head.frames = end_of_rank(0, 0) +
+                frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{})) +
+                frame({.kind = FrameKind::end}, "");
+  head.frames_of_others =
+      frame({.kind = FrameKind::data, .rank = agent::kLauncherRank}, "srun: no") +
+      end_of_rank(1, 3) + frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.reason == "rank 1 on n1: exited with 3");
+  CHECK(head.forgotten_on == std::set<std::string>{"n2"});
+  const JobGlance glance = head.engine->glance("train-1", job_of_two());
+  REQUIRE(glance.outcome);
+  CHECK(glance.outcome->exit_code == 3);
+}
+
+TEST_CASE("with a shared home, only the head is asked") {
+  SlurmHead head;
+  const Cancel never;
+  head.engine->start("train-1", job_of_two(), never, {});
+  head.engine->stop("train-1", job_of_two());
+  for (const FakeSsh::Seen& asked : head.client.seen)
+    CHECK(asked.host == "login");
+  CHECK(head.forgotten_on.empty());
 }
 
 TEST_SUITE_END();

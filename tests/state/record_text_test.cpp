@@ -170,6 +170,26 @@ TEST_CASE("a damaged part is an error of that cluster wherever it is used, and s
   }
 }
 
+TEST_CASE(
+    "the scheduler of a cluster is on record beside its guards, and absent in older records") {
+  CHECK(*read("local", {.spec = "{}"}).scheduler == Scheduler::none);
+  CHECK(*read("local", {.spec = ""}).scheduler == Scheduler::none);
+  Cluster cluster =
+      read("local", {.spec = R"({"from_tomorrow":1,"guards":{"idle_stop_seconds":3600}})"});
+  cluster.scheduler = Scheduler::slurm;
+  const std::string text = record_text_of(cluster).spec;
+  CHECK(text == R"({"from_tomorrow":1,"guards":{"idle_stop_seconds":3600},"scheduler":"slurm"})");
+  CHECK(*reread(cluster).scheduler == Scheduler::slurm);
+  CHECK(reread(cluster).guards->idle_stop == 1h);
+  cluster.scheduler = Scheduler::none;
+  CHECK(record_text_of(cluster).spec.find("scheduler") == std::string::npos);
+  const Cluster unknown = read("local", {.spec = R"({"scheduler":"pbs"})"});
+  CHECK(failure_of([&] { static_cast<void>(*unknown.scheduler); }).kind() == ErrorKind::local);
+  CHECK(failure_of([&] {
+          static_cast<void>(*read("local", {.spec = R"({"scheduler":7})"}).scheduler);
+        }).kind() == ErrorKind::local);
+}
+
 TEST_CASE("damaged guards are an error of their own, and none are written into a broken record") {
   const Cluster cluster = read("local", {.spec = R"({"guards":{"max_cost":"x"}})"});
   const Error e = failure_of([&] { static_cast<void>(*cluster.guards); });

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct WireTraits {
   std::size_t inject_bytes = 64;
   std::size_t most_bytes = SIZE_MAX;
   std::size_t lockable = SIZE_MAX;  ///< Bytes that may be registered at a time, of all endpoints.
+  std::string device = "test";
 };
 
 /// All endpoints of a job. Whoever sends moves the bytes.
@@ -102,7 +104,7 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
 
   explicit End(std::shared_ptr<FabricWire> wire) : wire_(std::move(wire)) {
     const WireTraits& given = wire_->traits_;
-    traits_ = {.provider = "wire", .device = "test", .put = given.put};
+    traits_ = {.provider = "wire", .device = given.device, .put = given.put};
     traits_.needs_local = given.needs_local;
     traits_.inject_bytes = given.inject_bytes;
     traits_.receives = 64;

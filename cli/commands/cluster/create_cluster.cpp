@@ -18,6 +18,7 @@
 #include "cli/program/checked_flag.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/record_publisher.hpp"
 #include "cli/workflows/static_hosts.hpp"
@@ -26,6 +27,7 @@
 #include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -39,6 +41,7 @@ struct CreateClusterOptions : ClusterOptions {
   std::string link_rate;
   std::string file;
   std::string host_file;
+  std::string scheduler;
   std::vector<std::string> set;
   bool accept_host_keys = false;
   bool dry_run = false;
@@ -171,6 +174,16 @@ void plan_cloud(Context& context, const CloudOptions& options, WantedCluster& wa
   take_over_plan(wanted);
 }
 
+state::Scheduler scheduler_of(const CreateClusterOptions& options,
+                              const provision::ClusterFile& file) {
+  const auto scheduler = options.scheduler.empty() ? file.scheduler.value_or(state::Scheduler::none)
+                                                   : state::parse_scheduler(options.scheduler);
+  if (scheduler != state::Scheduler::none && options.detach)
+    throw Error(ErrorKind::usage,
+                "create cluster: --scheduler is set up once the nodes answer: leave out --detach");
+  return scheduler;
+}
+
 /// Returns the wanted cluster. Flags win over the file.
 WantedCluster wanted_of(Context& context, const CreateClusterOptions& options) {
   const provision::ClusterFile file = cluster_file_of(options);
@@ -200,6 +213,7 @@ WantedCluster wanted_of(Context& context, const CreateClusterOptions& options) {
   const config::Setting& user = settings.find("user");
   spec.user =
       user.origin == config::Origin::environment ? user.text : file.user.value_or(user.text);
+  spec.scheduler = scheduler_of(options, file);
   const bool is_in_cloud = wants_a_cloud(cloud) || provision::is_cloud(spec.provider);
   check_fits(options, file,
              is_in_cloud && !provision::is_cloud(spec.provider) ? "any cloud" : spec.provider);
@@ -246,6 +260,8 @@ View view_of(const provision::ClusterPlan& plan, const WantedCluster& wanted) {
   std::vector<std::string> steps = provision::describe(plan);
   if (wanted.plan && plan.kind != provision::PlanKind::unchanged)
     std::ranges::move(storage_steps(wanted.plan->spec), std::back_inserter(steps));
+  if (wanted.spec.scheduler == state::Scheduler::slurm)
+    steps.emplace_back("set up Slurm on each node");
   for (const std::string& step : steps) {
     view.table.rows.push_back({step});
     view.names.push_back(step);
@@ -405,6 +421,7 @@ int run(Context& context, const CreateClusterOptions& options) {
   auto made = create_somewhere(context, tools, wanted, options);
   context.set_stop_notice("stopping; cluster " + name + " stays");
   context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);
+  if (spec.scheduler != state::Scheduler::none) record_scheduler(tools, spec.name, spec.scheduler);
   if (made.kind == provision::PlanKind::unchanged) {
     tell_unchanged(ui, made.view.cluster);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
@@ -418,6 +435,10 @@ int run(Context& context, const CreateClusterOptions& options) {
     made.view.nodes = context.store().nodes(made.view.cluster.id);
   else if (made.kind != provision::PlanKind::unchanged)
     publish_record(context, spec.name);
+  if (spec.scheduler != state::Scheduler::none) {
+    arrange_scheduler(context, spec.name);
+    publish_record(context, spec.name);
+  }
   if (*made.view.cluster.guards != spec.guards)
     ui.warn("its guards are unchanged: `fastgpu guard cluster " + name + "` changes them");
   show_cluster(context, made.view);
@@ -455,6 +476,10 @@ Action make_create_cluster_command(Arguments& arguments) {
                  "Accept unknown host keys of static hosts, and print their fingerprints",
                  options->accept_host_keys);
   arguments.group("");
+  arguments
+      .text("--scheduler", "SCHEDULER",
+            "Set up a scheduler on the nodes, for run job --engine [slurm]", options->scheduler)
+      .choices = {"slurm"};
   Argument& file =
       arguments.text("--file", "CLUSTER.YAML",
                      "Cluster file, or a list of hosts; - reads standard input", options->file);

@@ -7,6 +7,7 @@
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/ui/view.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
@@ -72,7 +73,11 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
   const state::Cluster cluster = find_cluster(context, name);
   context.set_interrupt_hint("cluster " + name +
                              " is partly deleted; remove the rest with: " + "fastgpu gc");
-  provision::delete_cluster(tools_for(context, options), cluster.name);
+  const provision::Tools tools = tools_for(context, options);
+  provision::require_ours(tools, cluster);
+  remove_scheduler(context, cluster,
+                   in_state(context.store().nodes(cluster.id), state::NodeState::running));
+  provision::delete_cluster(tools, cluster.name);
 }
 
 int run_delete(Context& context, const ChangeOptions& options) {

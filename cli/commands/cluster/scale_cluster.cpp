@@ -7,6 +7,7 @@
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
@@ -66,10 +67,13 @@ int run_scale(Context& context, const ChangeOptions& options) {
   context.set_interrupt_hint("cluster " + options.name +
                              " is partly scaled; finish with: fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
+  if (wanted < present)
+    remove_scheduler(context, cluster, last_nodes(context.store().nodes(cluster.id), wanted));
   const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
   if (wanted > present) complete_first_contact(context, tools, cluster);
   keep_guards(context, cluster.name, GuardUpdate::changed);
   publish_record(context, cluster.name);
+  arrange_scheduler(context, cluster.name);
   show_cluster(context, view);
   if (wanted > present) show_environments_to_bring(context, cluster);
   return 0;

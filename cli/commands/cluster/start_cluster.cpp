@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
@@ -58,6 +59,7 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   if (lost == 0 || options.replace_lost) complete_first_contact(context, tools, view.cluster);
   keep_guards(context, name, GuardUpdate::changed);
   publish_record(context, name);
+  arrange_scheduler(context, name);
   if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
   return view;
 }

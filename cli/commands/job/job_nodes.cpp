@@ -10,6 +10,7 @@
 #include "cli/commands/cluster/check_view.hpp"
 #include "cli/commands/job/host_choice.hpp"
 #include "cli/workflows/cluster_checks.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/host_list.hpp"
@@ -64,9 +65,14 @@ void enter_environment(const RunJobOptions& options, EnvCluster& cluster,
   const std::string name =
       options.environment.empty() ? cluster.record().active : options.environment;
   if (name.empty()) return;
+  const RemoteTarget& target = cluster.target();
   std::vector<NodeName> nodes;
-  for (const launcher::NodeRanks& ranks : job.placement)
-    nodes.push_back(ranks.node);
+  if (job.spec.engine == launcher::EngineKind::slurm && has_own_slurm(target.cluster))
+    for (const state::Node& node : target.nodes)  // Slurm chooses among them.
+      nodes.push_back(node.name);
+  else
+    for (const launcher::NodeRanks& ranks : job.placement)
+      nodes.push_back(ranks.node);
   cluster.find(name);
   cluster.require_on(name, nodes);
   job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));

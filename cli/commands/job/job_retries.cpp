@@ -7,6 +7,7 @@
 
 #include "base/contains.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/notice_watch.hpp"
 #include "cli/commands/job/replaced_nodes.hpp"
 #include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/node/remote_output.hpp"
@@ -52,9 +53,19 @@ struct RunEnd {
   std::vector<NodeName> taken_back{};  ///< The nodes that the cloud takes back, if it was asked.
 };
 
-/// Returns the end of a run. Asks a cloud's nodes only where it may make a difference.
-RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome& outcome) {
+/// Returns the end of a run. `notices` are those after which it was stopped. Asks a cloud's nodes
+/// only where it may make a difference.
+RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome& outcome,
+              const std::vector<Notice>& notices) {
   RunEnd end{.outcome = outcome, .cause = outcome.cause};
+  if (!notices.empty() && outcome.cause == JobEndCause::cancelled &&
+      !context.cancel().requested()) {
+    end.outcome = outcome_after(notices);
+    end.cause = end.outcome.cause;
+    for (const Notice& notice : notices)
+      end.taken_back.push_back(notice.node);
+    return end;
+  }
   const bool matters = contains(open.record.spec.retry_on, JobEndCause::preempted) &&
                        launcher::with_notice(outcome.cause, true) != outcome.cause;
   if (matters) end.taken_back = taken_back(context, open);
@@ -257,13 +268,16 @@ int follow_with_retries(Context& context, StartedJob& started, const FindTarget&
   for (;;) {
     RunEnd ended;
     std::optional<std::chrono::milliseconds> wait;
+    auto watch = watch_for_notices(context, started.open);
     request.goes_on = [&](const launcher::JobOutcome& outcome) {
-      ended = end_of(context, started.open, outcome);
+      ended =
+          end_of(context, started.open, outcome, watch ? watch->notices() : std::vector<Notice>());
       wait = launcher::wait_before_restart(started.open.record.spec, ended.cause,
                                            started.open.record.restarts);
       return wait.has_value();
     };
     const int code = follow_job(context, *started.engine, started.open, request);
+    watch.reset();
     if (!wait) return code;
     try {
       restart(context, started, find_target, ended, *wait);

@@ -1,4 +1,5 @@
 #include "cli/commands/job/job_start.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/remote_target.hpp"
 
 #include <optional>
@@ -13,16 +14,24 @@
 namespace fastgpu::cli {
 namespace {
 
+/// Returns the hosts that may get ranks of the job.
+std::vector<ssh::Host> hosts_of(const RemoteTarget& target, const launcher::JobRecord& record) {
+  if (record.spec.engine == launcher::EngineKind::slurm && has_own_slurm(target.cluster))
+    return target.hosts;
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : record.placement)
+    for (const ssh::Host& host : target.hosts)
+      if (host.name == ranks.node) hosts.push_back(host);
+  return hosts;
+}
+
 void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
             const std::string& id) {
   if (record.spec.sync.empty()) return;
   const bool is_ours =  // True for a command that builds its own job.
       record.spec.sync.starts_with(context.state_directory().string() + "/");
   context.ui().progress(is_ours ? "copying the files of job " + id : "copying " + record.spec.sync);
-  std::vector<ssh::Host> hosts;
-  for (const launcher::NodeRanks& ranks : record.placement)
-    for (const ssh::Host& host : target.hosts)
-      if (host.name == ranks.node) hosts.push_back(host);
+  const std::vector<ssh::Host> hosts = hosts_of(target, record);
   const std::filesystem::path source(record.spec.sync);
   remote::CopyOptions options;
   options.left_out = remote::left_out_of(source);

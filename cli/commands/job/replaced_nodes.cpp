@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "cli/commands/job/own_command.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/record_publisher.hpp"
@@ -33,6 +34,16 @@ provision::Tools tools_for_replacement(Context& context) {
   tools.deadline = tools.clock.now() + kDefaultTimeout;
   tools.lock_timeout = kDefaultTimeout;
   return tools;
+}
+
+/// Sets up the scheduler on the new machines. A failure is a warning: the job does without it.
+void bring_scheduler(Context& context, const state::Cluster& cluster) {
+  try {
+    arrange_scheduler(context, cluster.name);
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn(e.what());
+  }
 }
 
 std::string environment_of_job(Context& context, const state::Cluster& cluster,
@@ -81,6 +92,7 @@ std::vector<NodeName> replace_for_job(Context& context, const state::Cluster& cl
   complete_first_contact(context, tools, view.cluster);
   keep_guards(context, cluster.name, GuardUpdate::changed);
   publish_record(context, cluster.name);
+  bring_scheduler(context, cluster);
   const std::string environment = environment_of_job(context, cluster, spec);
   if (!environment.empty()) bring_environment(context, cluster, environment);
   const auto running = names_in_state(context.store().nodes(cluster.id), state::NodeState::running);

@@ -11,6 +11,7 @@
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/array.hpp"
@@ -384,6 +385,7 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   put_part(out, "machine", machine_section(cluster));
   put_network(out, cluster);
   put_part(out, "cost", cost_section(shown.status));
+  if (has_own_slurm(shown.cluster)) out["scheduler"] = "slurm";
   put_part(out, "guards", guards_section(shown.status, now));
   put_part(out, "taken back", without_empty_columns(taken_back_table(shown.notices)));
   put_part(out, "nodes", nodes_table(shown, now));

@@ -91,8 +91,7 @@ def drawing(files):
         row, column = divmod(i, LEGENDS_IN_ROW)
         x, y = LEFT + 250 * column, ROW * row
         lines.append(
-            f'<rect x="{x}" y="{y + 10}" width="14" height="4" '
-            f'fill="{COLOURS[i % len(COLOURS)]}"/>'
+            f'<rect x="{x}" y="{y + 10}" width="14" height="4" fill="{COLOURS[i % len(COLOURS)]}"/>'
         )
         lines.append(
             f'<text x="{x + 20}" y="{y + 17}" style="{STYLE}">{report["wire"]} on the wire, '

@@ -27,6 +27,7 @@
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_input.hpp"
 #include "agent/jobs/usage_sampler.hpp"
+#include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
@@ -127,8 +128,8 @@ void drop_mpi(std::vector<std::string>& environment) {
   });
 }
 
-/// Makes NCCL and Gloo use the interface of this node in the network that joins the nodes. They
-/// would choose one by its name, which may be that of a bridge.
+/// Makes NCCL, Gloo and HCCL use the interface of this node in the network that joins the nodes.
+/// They would choose one by its name, which may be that of a bridge.
 void name_interface(std::vector<std::string>& environment, const JobPlan& plan) {
   const auto network = process::variable(environment, kJobNetwork);
   std::erase_if(environment, [](const std::string& assignment) {
@@ -137,10 +138,31 @@ void name_interface(std::vector<std::string>& environment, const JobPlan& plan) 
   if (!network) return;
   const auto interface = interface_in(*network, own_interfaces());
   if (!interface) return;
-  for (const auto& [name, value] : {std::pair("NCCL_SOCKET_IFNAME", "=" + *interface),
-                                    std::pair("GLOO_SOCKET_IFNAME", *interface)})
+  std::vector<std::pair<const char*, std::string>> names = {
+      {"NCCL_SOCKET_IFNAME", "=" + *interface}, {"GLOO_SOCKET_IFNAME", *interface}};
+  if (!npu_devices().empty()) names.emplace_back("HCCL_SOCKET_IFNAME", "=" + *interface);
+  for (const auto& [name, value] : names)
     if (!process::variable(environment, name) && !process::variable(plan.environment, name))
       process::set_variable(environment, name + ("=" + value));
+}
+
+/// Sets what programs for Ascend processors read to find their place: the rank table, if the nodes
+/// have one, and the processor of this rank.
+void name_npus(std::vector<std::string>& environment, const std::filesystem::path& directory,
+               const JobPlan& plan, const RankPlace& place) {
+  const auto npus = npu_devices();
+  if (npus.empty()) return;
+  std::vector<std::string> own = {"HCCL_WHITELIST_DISABLE=1"};
+  const auto table = directory / kRankTable;
+  if (std::filesystem::exists(table)) own.push_back("RANK_TABLE_FILE=" + table.string());
+  if (!plan.starts_workers) {
+    own.push_back("RANK_ID=" + std::to_string(place.rank));
+    own.push_back("RANK_SIZE=" + std::to_string(place.size));
+    const auto local = static_cast<std::size_t>(place.local_rank);
+    if (local < npus.size()) own.push_back("DEVICE_ID=" + std::to_string(npus[local].device));
+  }
+  for (const std::string& assignment : own)
+    process::set_variable(environment, assignment);
 }
 
 std::vector<std::string> environment_of(const std::filesystem::path& directory, const JobPlan& plan,
@@ -149,6 +171,7 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
   name_interface(environment, plan);
+  name_npus(environment, directory, plan, place);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };

@@ -1,6 +1,9 @@
 #include "agent/protocol/facts.hpp"
 
 #include "agent/protocol/records.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/numbers.hpp"
 
 namespace fastgpu::agent {
 
@@ -19,8 +22,28 @@ std::string to_text(const JobNodeFacts& facts) {
   records.add("ssh_address", facts.ssh_address);
   records.add("rdma_device", facts.rdma_device);
   records.add("rdma_obstacle", facts.rdma_obstacle);
+  for (const NpuDevice& npu : facts.npus)
+    records.add("npu", std::to_string(npu.device) + " " + npu.address);
   return records.text();
 }
+
+namespace {
+
+/// Parses entries such as "0 192.168.100.101"; without an address, "0 ".
+std::vector<NpuDevice> npus_in(const Records& records) {
+  std::vector<NpuDevice> npus;
+  for (const std::string& entry : records.all("npu")) {
+    const auto space = entry.find(' ');
+    const auto device = to_number<int>(std::string_view(entry).substr(0, space));
+    if (space == entry.npos || !device || *device < 0)
+      throw Error(ErrorKind::remote,
+                  "sends node facts with the processor '" + printable(entry) + "'");
+    npus.push_back({.device = *device, .address = entry.substr(space + 1)});
+  }
+  return npus;
+}
+
+}  // namespace
 
 JobNodeFacts parse_node_facts(std::string_view text) {
   const Records records(text, "node facts");
@@ -35,7 +58,8 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .addresses = records.all("address"),
           .ssh_address = records.get("ssh_address"),
           .rdma_device = records.get("rdma_device"),
-          .rdma_obstacle = records.get("rdma_obstacle")};
+          .rdma_obstacle = records.get("rdma_obstacle"),
+          .npus = npus_in(records)};
 }
 
 }  // namespace fastgpu::agent

@@ -7,6 +7,13 @@
 
 namespace fastgpu::agent {
 
+/// An Ascend processor.
+struct NpuDevice {
+  int device = 0;
+  std::string address{};  ///< The address of its own network port; empty if it is unknown.
+  friend bool operator==(const NpuDevice&, const NpuDevice&) = default;
+};
+
 struct JobNodeFacts {
   std::string host{};            ///< The node's own host name.
   std::string home{};            ///< Our home directory on the node.
@@ -22,6 +29,7 @@ struct JobNodeFacts {
   std::string ssh_address{};
   std::string rdma_device{};    ///< The first RDMA device, "mlx5_0"; empty without one.
   std::string rdma_obstacle{};  ///< What prevents its use, and the remedy; empty if unknown.
+  std::vector<NpuDevice> npus{};
 };
 
 std::string to_text(const JobNodeFacts& facts);

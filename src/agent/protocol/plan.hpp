@@ -47,6 +47,8 @@ inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kBatchScript = "batch";
 inline constexpr const char* kBatchEnd = "batch-end";
+/// The rank table of HCCL, on nodes with Ascend processors.
+inline constexpr const char* kRankTable = "rank-table.json";
 inline constexpr const char* kCommSecret = "comm-secret";
 
 /// The agent's exit code for a full disk, or another exhausted resource.

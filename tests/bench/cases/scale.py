@@ -278,9 +278,7 @@ def exchange_tables(report):
     parts += ["### MB that a node sends to others in a step\n"]
     parts += [table(["ranks", *[row["name"] for row in rows]], cells)]
     gossip = [
-        row
-        for row in rows
-        if "steps_to_agree" in row["results"][0] and "topk" not in row["name"]
+        row for row in rows if "steps_to_agree" in row["results"][0] and "topk" not in row["name"]
     ]
     cells = [
         [results[0]["ranks"], *[f"{one['steps_to_agree']:,}" for one in results]]

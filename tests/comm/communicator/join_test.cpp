@@ -172,6 +172,28 @@ TEST_CASE("ranks meet over TCP and are connected each to each") {
   }
 }
 
+/// The soft limit of locked memory of this process after it has joined a job of one rank.
+rlim_t lockable_after_join(fabric::FabricNeed need) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_MEMLOCK, &before);
+  const rlimit little{std::min<rlim_t>(before.rlim_max, 65'536), before.rlim_max};
+  ::setrlimit(RLIMIT_MEMLOCK, &little);
+  JobPlace place;
+  place.fabric.need = need;
+  join(place);
+  rlimit after{};
+  ::getrlimit(RLIMIT_MEMLOCK, &after);
+  ::setrlimit(RLIMIT_MEMLOCK, &before);
+  return after.rlim_cur;
+}
+
+TEST_CASE("a rank that may use a fabric locks as much memory as the system allows it") {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  CHECK(lockable_after_join(fabric::FabricNeed::welcome) == limit.rlim_max);
+  CHECK(lockable_after_join(fabric::FabricNeed::none) == std::min<rlim_t>(limit.rlim_max, 65'536));
+}
+
 TEST_CASE("a rank may have as many descriptors as the system allows it") {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);

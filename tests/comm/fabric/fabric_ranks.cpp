@@ -355,7 +355,7 @@ int take_automatically(const Group& group, int rank) {
   place.fabric.need = fabric::FabricNeed::welcome;
   Connections connections = join(place);
   const std::string taken = connections.fabric ? connections.fabric->traits().provider : "tcp";
-  std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.tcp_report.c_str());
+  std::printf("rank %d takes %s\n%s\n", rank, taken.c_str(), connections.network_report.c_str());
   std::fflush(stdout);
   Communicator(std::move(connections)).barrier();
   return 0;

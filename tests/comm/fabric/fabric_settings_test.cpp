@@ -51,6 +51,26 @@ TEST_CASE("hardware is taken unasked, and software is not") {
   CHECK(chosen(with(offer("psm2", "hfi1_0", "", true)), welcome) == "psm2 hfi1_0");
 }
 
+TEST_CASE("among devices that lead nowhere in particular the nearest is taken") {
+  std::vector<FabricOffer> devices;
+  for (const char* const device : {"mlx5_1", "mlx5_10", "mlx5_2"})
+    devices.push_back(offer("verbs;ofi_rxm", device, "10.2.0.1", true));
+  const auto chosen_near = [&](const std::string& address, const std::string& nearest) {
+    const auto index = choose(devices, {.need = FabricNeed::welcome}, address, nearest);
+    return std::string(devices[index.value()].device);
+  };
+  CHECK(chosen_near("10.0.0.1", "") == "mlx5_1");
+  CHECK(chosen_near("10.0.0.1", "mlx5_2") == "mlx5_2");
+  CHECK(chosen_near("10.0.0.1", "mlx5_10") == "mlx5_10");
+  CHECK(chosen_near("10.0.0.1", "mlx5_7") == "mlx5_1");
+  // The address on the way to rank 0 counts more.
+  devices.push_back(offer("verbs;ofi_rxm", "mlx5_3", "10.0.0.1", true));
+  CHECK(chosen_near("10.0.0.1", "mlx5_2") == "mlx5_3");
+  // EFA's devices have a longer name here.
+  devices = {offer("efa", "rdmap0s6-rdm", "", true), offer("efa", "rdmap0s7-rdm", "", true)};
+  CHECK(chosen_near("10.0.0.1", "rdmap0s7") == "rdmap0s7-rdm");
+}
+
 TEST_CASE("the best provider is taken where a fabric is a must") {
   const FabricSettings must{.need = FabricNeed::must};
   CHECK(chosen(kMachine, must) == "net eth0");
@@ -84,6 +104,11 @@ TEST_CASE("bytes are put in the best way that a provider has") {
   one.data_bytes = 4;
   one.orders_sends = 1;
   CHECK(best_put(one, 117) == Put::with_data);
+  FabricOffer over_tcp = offer("tcp;ofi_rxm", "eth0", "10.0.0.1", false);
+  over_tcp.data_bytes = 4;
+  over_tcp.orders_sends = 1;
+  CHECK(can(over_tcp, Put::with_data));
+  CHECK(best_put(over_tcp, 117) == Put::then_send);
   one.data_bytes = 0;  // As of iWARP.
   CHECK(best_put(one, 117) == Put::then_send);
   CHECK_FALSE(can(one, Put::with_data));

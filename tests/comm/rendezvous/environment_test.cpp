@@ -74,6 +74,7 @@ TEST_CASE(
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "auto").provider.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "tcp;ofi_rxm").provider == "tcp;ofi_rxm");
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").device == "mlx5_1");
+  CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").further_devices.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_PUT", "b").put == fabric::Put::then_send);
   CHECK_FALSE(fabric_with("FASTGPU_COMM_FABRIC_PUT", "auto").put);
   Variables contradiction = plain_but("FASTGPU_COMM_TRANSPORT", "fabric");
@@ -149,6 +150,22 @@ TEST_CASE("several interfaces are a list, in which each is named once") {
     const Error e = failure_of([&] { read(wrong); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).find("FASTGPU_COMM_INTERFACE is '" + std::string(wrong)) == 0);
+  }
+}
+
+TEST_CASE("several devices of a fabric are a list, in which each is named once") {
+  const auto read = [](const char* text) {
+    return place_with({{"FASTGPU_COMM_FABRIC_DEVICE", text}}).fabric;
+  };
+  CHECK(read("").device.empty());
+  CHECK(read("mlx5_0,mlx5_2").device == "mlx5_0");
+  CHECK(read("mlx5_0,mlx5_2").further_devices == std::vector<std::string>{"mlx5_2"});
+  for (const char* wrong : {",", "a,", "a,,b", "a,b,a", "a,b,c,d,e"}) {
+    CAPTURE(wrong);
+    const Error e = failure_of([&] { read(wrong); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "FASTGPU_COMM_FABRIC_DEVICE is '" + std::string(wrong)));
+    CHECK(mentions(e, "name devices like mlx5_0 or mlx5_0,mlx5_1"));
   }
 }
 

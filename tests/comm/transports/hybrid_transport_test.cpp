@@ -31,6 +31,34 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Opens endpoints of a wire at once, whose pieces are registered and not copied.
+class WireSource final : public TransportSource {
+ public:
+  static constexpr std::size_t kCopyLimit = 0;
+
+  WireSource(std::shared_ptr<test::FabricWire> wire, Rank self, int size)
+      : wire_(std::move(wire)), self_(self), size_(size) {}
+
+  void request() override {
+    ++requests;
+    if (refuses) return;
+    opened_ = std::make_unique<FabricTransport>(self_, size_, wire_->endpoint(), kCopyLimit);
+  }
+  bool is_busy() const override { return false; }
+  std::unique_ptr<MeetingTransport> take() override { return std::move(opened_); }
+
+  int requests = 0;
+  bool refuses = false;
+
+ private:
+  std::shared_ptr<test::FabricWire> wire_;
+  Rank self_;
+  int size_;
+  std::unique_ptr<MeetingTransport> opened_;
+};
+
+constexpr RetryTimes kSoonAgain{.first = 20ms, .longest = 160ms, .stable = 10s};
+
 /// One of two ranks.
 struct HybridEnd {
   HybridEnd(int other, std::vector<UniqueFd> flows) : peer{other} {
@@ -41,11 +69,13 @@ struct HybridEnd {
     transport.emplace(std::move(sockets), reports, reports, Confirmation::of_frames);
   }
 
-  void carry_by(std::unique_ptr<FabricTransport> fabric) {
+  void carry_by(std::unique_ptr<FabricTransport> fabric,
+                std::unique_ptr<WireSource> opener = nullptr, std::uint64_t number = 0) {
     auto carrier = std::make_unique<FlowCarrier>(reports);
     fabric->open(*carrier);
     carrier->use(std::move(fabric));
-    transport->carry_by(std::move(carrier));
+    source = opener.get();
+    transport->carry_by(number, std::move(carrier), std::move(opener), kSoonAgain);
   }
 
   void send(std::uint64_t tag, std::span<const std::byte> bytes) {
@@ -67,6 +97,7 @@ struct HybridEnd {
   test::TransportReports reports;
   std::deque<Outgoing> outgoing;
   std::deque<Incoming> incoming;
+  WireSource* source = nullptr;
   std::optional<TcpTransport> transport;
 };
 
@@ -87,8 +118,8 @@ struct HybridPair {
       fabrics.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, wire->endpoint()));
     REQUIRE(fabrics[0]->connect({1}, fabrics[1]->card()));
     REQUIRE(fabrics[1]->connect({0}, fabrics[0]->card()));
-    a->carry_by(std::move(fabrics[0]));
-    b->carry_by(std::move(fabrics[1]));
+    a->carry_by(std::move(fabrics[0]), std::make_unique<WireSource>(wire, Rank{0}, 2));
+    b->carry_by(std::move(fabrics[1]), std::make_unique<WireSource>(wire, Rank{1}, 2));
     settle();
   }
 
@@ -106,6 +137,11 @@ struct HybridPair {
     return condition();
   }
 
+  /// Breaks the fabric while it carries a message, and waits until both ends have counted that.
+  void fail_once();
+  /// Waits until both ends use the fabric, after so many failures.
+  void check_use_again(std::uint64_t times = 1);
+
   std::shared_ptr<test::FabricWire> wire;
   std::optional<HybridEnd> a;
   std::optional<HybridEnd> b;
@@ -121,11 +157,12 @@ std::vector<float> counted_up(std::size_t count) {
 struct HybridExchange {
   explicit HybridExchange(HybridPair& ends, std::size_t count)
       : pair(ends), values(counted_up(count)) {
-    pair.a->send(1, std::as_bytes(std::span(values)));
-    pair.b->send(1, std::as_bytes(std::span(values)));
-    pair.b->receive(1, {.memory = std::as_writable_bytes(std::span(sums)),
-                        .reduction = Reduction{ElementType::float32, ReduceOp::sum}});
-    pair.a->receive(1, {.memory = std::as_writable_bytes(std::span(got))});
+    const auto tag = static_cast<std::uint64_t>(before + 1);
+    pair.a->send(tag, std::as_bytes(std::span(values)));
+    pair.b->send(tag, std::as_bytes(std::span(values)));
+    pair.b->receive(tag, {.memory = std::as_writable_bytes(std::span(sums)),
+                          .reduction = Reduction{ElementType::float32, ReduceOp::sum}});
+    pair.a->receive(tag, {.memory = std::as_writable_bytes(std::span(got))});
   }
 
   void progress(int turns) const {
@@ -136,8 +173,10 @@ struct HybridExchange {
   }
 
   bool is_done() const {
-    return pair.a->reports.received_messages == 1 && pair.b->reports.received_messages == 1 &&
-           pair.a->reports.sent_messages == 1 && pair.b->reports.sent_messages == 1;
+    return pair.a->reports.received_messages == before + 1 &&
+           pair.b->reports.received_messages == before + 1 &&
+           pair.a->reports.sent_messages == before + 1 &&
+           pair.b->reports.sent_messages == before + 1;
   }
 
   void check() {
@@ -150,10 +189,40 @@ struct HybridExchange {
   }
 
   HybridPair& pair;
+  int before = pair.a->reports.sent_messages;
   std::vector<float> values;
   std::vector<float> sums = values;
   std::vector<float> got = std::vector<float>(values.size());
 };
+
+void HybridPair::fail_once() {
+  const auto failures = [&] {
+    return std::min(a->link("fabric").failures, b->link("fabric").failures);
+  };
+  const std::uint64_t before = failures();
+  wire->is_broken = true;
+  HybridExchange(*this, 100'003).check();
+  CHECK(settle_until([&] { return failures() == before + 1; }));
+  CHECK(a->link("fabric").connections == 0);
+  CHECK(b->link("fabric").connections == 0);
+}
+
+void HybridPair::check_use_again(std::uint64_t times) {
+  CHECK(settle_until(
+      [&] { return a->link("fabric").connections == 1 && b->link("fabric").connections == 1; }));
+  settle();
+  for (const HybridEnd* end : {&*a, &*b}) {
+    CHECK(end->link("fabric").reconnects == times);
+    CHECK(end->link("fabric").failures == times);
+    CHECK(end->link("tcp").connections == 1);
+    const std::string other = std::to_string(end->peer.value);
+    CHECK(end->reports.warnings.back() ==
+          "the fabric wire test is used again on the way to rank " + other);
+  }
+  const std::uint64_t carried = a->link("fabric").bytes_sent;
+  HybridExchange(*this, 1'000'003).check();
+  CHECK(a->link("fabric").bytes_sent > carried);
+}
 
 /// A carrier that keeps what it is given, for tests of one flow.
 class KeptMessages final : public Transport {
@@ -256,6 +325,172 @@ TEST_CASE("a fabric that falls silent is left after a second") {
   }
 }
 
+TEST_CASE("a fabric that comes back is used again, each byte once") {
+  for (const fabric::Put put : fabric::kPuts) {
+    CAPTURE(name_of(put));
+    HybridPair pair({.put = put, .needs_local = put == fabric::Put::with_data});
+    for (const std::uint64_t times : {1U, 2U, 3U}) {
+      pair.fail_once();
+      pair.wire->is_broken = false;
+      pair.check_use_again(times);
+    }
+  }
+}
+
+TEST_CASE("a fabric that was silent and answers again is used again") {
+  HybridPair pair;
+  HybridExchange exchange(pair, 1'000'003);
+  exchange.progress(3);
+  pair.wire->is_silent = true;
+  exchange.check();
+  pair.wire->is_silent = false;
+  pair.check_use_again();
+}
+
+TEST_CASE(
+    "a fabric that stays broken is tried at growing intervals, and its endpoints are closed") {
+  HybridPair pair;
+  pair.fail_once();
+  const int stops = pair.wire->stops;
+  const Deadline deadline(2s);
+  while (!deadline.passed())
+    pair.settle();
+  const int tries = pair.a->source->requests;
+  CHECK(tries >= 4);
+  CHECK(tries <= 15);  // 2 s at 160 ms, after 20, 40 and 80.
+  CHECK(pair.wire->stops - stops >= 2 * (tries - 1));
+  CHECK(pair.a->reports.warnings.size() == 1);
+  HybridExchange(pair, 100'003).check();
+  pair.wire->is_broken = false;
+  pair.check_use_again();
+}
+
+TEST_CASE("a rank that cannot open the fabric again refuses, until it can") {
+  HybridPair pair;
+  pair.b->source->refuses = true;
+  pair.fail_once();
+  pair.wire->is_broken = false;
+  CHECK(pair.settle_until([&] { return pair.b->source->requests >= 3; }));
+  CHECK(pair.a->source->requests >= 1);
+  CHECK(pair.a->link("fabric").connections == 0);
+  pair.b->source->refuses = false;
+  pair.check_use_again();
+}
+
+TEST_CASE("memory that was allocated before is prepared for the fabric that comes back") {
+  HybridPair pair({.put = fabric::Put::with_data, .needs_local = true});
+  std::vector<std::byte> memory(1 << 20);
+  pair.a->transport->allocated(memory);
+  pair.fail_once();
+  pair.wire->is_broken = false;
+  pair.check_use_again();
+  const int registrations = pair.wire->registrations;
+  std::vector<std::byte> got(memory.size());
+  std::ranges::fill(memory, std::byte{5});
+  const auto tag = static_cast<std::uint64_t>(pair.a->reports.sent_messages + 1);
+  const int sent = pair.a->reports.sent_messages;
+  pair.a->send(tag, memory);
+  pair.b->receive(tag, {.memory = got});
+  CHECK(pair.settle_until([&] { return pair.a->reports.sent_messages == sent + 1; }));
+  CHECK(got == memory);
+  CHECK(pair.wire->registrations - registrations <= 2);  // Further blocks of the receiver.
+  pair.a->transport->freed(memory.data());
+}
+
+TEST_CASE("a peer that leaves while the fabric is tried again is lost, and no attempt goes on") {
+  HybridPair pair({}, 2);
+  pair.fail_once();
+  CHECK(pair.settle_until([&] { return pair.a->source->requests >= 2; }));
+  pair.b->transport.reset();
+  const Deadline deadline(1s);
+  while (!deadline.passed())
+    pair.a->transport->progress();
+  CHECK(pair.a->reports.losses == 1);
+  const int tries = pair.a->source->requests;
+  const Deadline later(500ms);
+  while (!later.passed())
+    pair.a->transport->progress();
+  CHECK(pair.a->source->requests == tries);
+  CHECK(pair.a->transport->may_sleep());
+}
+
+/// Two ranks between which two fabrics carry the messages, and connections what is left.
+struct TwoFabrics {
+  explicit TwoFabrics(fabric::Put put) : pair({.put = put}) {
+    second = std::make_shared<test::FabricWire>(test::WireTraits{.put = put, .device = "second"});
+    std::vector<std::unique_ptr<FabricTransport>> fabrics;
+    for (int r = 0; r < 2; ++r)
+      fabrics.push_back(std::make_unique<FabricTransport>(Rank{r}, 2, second->endpoint()));
+    REQUIRE(fabrics[0]->connect({1}, fabrics[1]->card()));
+    REQUIRE(fabrics[1]->connect({0}, fabrics[0]->card()));
+    pair.a->carry_by(std::move(fabrics[0]), std::make_unique<WireSource>(second, Rank{0}, 2), 7);
+    pair.b->carry_by(std::move(fabrics[1]), std::make_unique<WireSource>(second, Rank{1}, 2), 7);
+    pair.a->transport->spare_connections();
+    pair.b->transport->spare_connections();
+    pair.settle();
+  }
+
+  std::uint64_t sent_by(const std::string& link) { return pair.a->link(link).bytes_sent; }
+
+  HybridPair pair;
+  std::shared_ptr<test::FabricWire> second;
+};
+
+TEST_CASE("several devices of a fabric carry one message, and connections nothing of it") {
+  for (const fabric::Put put : fabric::kPuts) {
+    CAPTURE(name_of(put));
+    TwoFabrics two(put);
+    HybridExchange exchange(two.pair, 3'000'017);
+    exchange.check();
+    CHECK(two.sent_by("tcp") == 0);
+    CHECK(two.sent_by("fabric wire test") > 0);
+    CHECK(two.sent_by("fabric wire second") > 0);
+    CHECK(two.sent_by("fabric wire test") + two.sent_by("fabric wire second") ==
+          4 * exchange.values.size());
+  }
+}
+
+TEST_CASE("a device that fails costs its share, and is used again once it works") {
+  TwoFabrics two(fabric::Put::with_data);
+  HybridExchange exchange(two.pair, 1'000'003);
+  exchange.progress(5);
+  two.second->is_broken = true;
+  exchange.check();
+  CHECK(two.sent_by("tcp") == 0);
+  CHECK(two.pair.a->link("fabric wire test").connections == 1);
+  CHECK(two.pair.a->link("fabric wire second").connections == 0);
+  two.second->is_broken = false;
+  CHECK(two.pair.settle_until([&] {
+    return two.pair.a->link("fabric wire second").connections == 1 &&
+           two.pair.b->link("fabric wire second").connections == 1;
+  }));
+  const std::uint64_t before = two.sent_by("fabric wire second");
+  HybridExchange(two.pair, 1'000'003).check();
+  CHECK(two.sent_by("fabric wire second") > before);
+  CHECK(two.sent_by("tcp") == 0);
+}
+
+TEST_CASE("connections carry all once every device has failed") {
+  TwoFabrics two(fabric::Put::none);
+  HybridExchange exchange(two.pair, 1'000'003);
+  exchange.progress(3);
+  two.pair.wire->is_broken = true;
+  two.second->is_broken = true;
+  exchange.check();
+  CHECK(two.sent_by("tcp") > 0);
+}
+
+TEST_CASE("a card for a network that there is not ends the connection with its sender") {
+  auto [near, far] = test::socket_pair();
+  std::vector<UniqueFd> flows;
+  flows.push_back(std::move(near));
+  HybridEnd end(1, std::move(flows));
+  const auto frame = encode({.kind = TcpFrameKind::card, .tag = {7}});
+  REQUIRE(::send(far.get(), frame.data(), frame.size(), 0) == kFrameBytes);
+  end.transport->progress();
+  CHECK(end.reports.loss() == "it named a network that there is not");
+}
+
 TEST_CASE("a peer that is busy for longer is not taken for a silent fabric") {
   HybridPair pair;
   const std::vector<std::byte> bytes(100'000, std::byte{7});
@@ -329,7 +564,8 @@ TEST_CASE("as many frames are under way as the peer confirms in a short time") {
   test::TransportReports reports;
   FlowCarrier carrier(reports);
   carrier.use(std::make_unique<KeptMessages>(carrier));
-  CarriedFlow flow({1}, carrier);
+  LinkCounters link;
+  CarriedFlow flow({1}, carrier, link);
   const std::vector<std::byte> bytes(100);
   Outgoing owner;
   const auto fill = [&] {
@@ -376,6 +612,7 @@ std::vector<Communicator> hybrid_communicators(const std::shared_ptr<test::Fabri
   for (std::size_t r = 0; r < connections.size(); ++r) {
     connections[r].fabric = std::move(fabrics[r]);
     connections[r].is_hybrid = true;
+    connections[r].fabric_source = std::make_unique<WireSource>(wire, connections[r].rank, size);
     ranks.emplace_back(std::move(connections[r]));
   }
   return ranks;
@@ -412,6 +649,34 @@ TEST_CASE("collectives go on with right sums when the fabric fails in the middle
       }
     });
     CHECK(right == std::vector(ranks.size(), kCalls));
+  }
+}
+
+TEST_CASE("collectives have right sums while the fabric fails and comes back") {
+  const auto wire = std::make_shared<test::FabricWire>(test::WireTraits{});
+  auto ranks = hybrid_communicators(wire, 3);
+  std::vector<int> wrong(ranks.size());
+  const Deadline deadline(30s);
+  test::run_ranks(ranks, [&](Communicator& comm) {
+    for (int call = 0;; ++call) {
+      if (comm.rank() == Rank{0} && call == 4) wire->is_broken = true;
+      if (comm.rank() == Rank{0} && call == 20) wire->is_broken = false;
+      auto values = test::numbers(comm.rank(), 100'003);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      if (values != test::sums(3, values.size()))
+        ++wrong[static_cast<std::size_t>(comm.rank().value)];
+      const LinkCounters fabric = comm.links().back();
+      const bool is_back = fabric.reconnects >= 2 && fabric.connections == 2;
+      std::vector<float> waiting{is_back || deadline.passed() ? 0.0F : 1.0F};
+      comm.all_reduce(std::span(waiting), ReduceOp::sum);
+      if (waiting.front() == 0.0F) break;
+    }
+  });
+  CHECK(wrong == std::vector(ranks.size(), 0));
+  for (const Communicator& comm : ranks) {
+    CHECK(comm.links().back().reconnects == 2);
+    CHECK(comm.links().back().failures == 2);
+    CHECK(comm.links().back().connections == 2);
   }
 }
 

@@ -59,6 +59,23 @@ TEST_CASE("a network that fails is warned of once until it is used again") {
             "share"});
 }
 
+TEST_CASE("a connection whose successor comes early is a failure, once") {
+  test::TransportReports events;
+  TcpLinks links(events);
+  LinkCounters& link = links.named("fabric wire");
+  links.given_up({1}, link);
+  links.made_anew({1}, link);
+  CHECK(link.failures == 1);
+  CHECK(link.reconnects == 1);
+  CHECK(events.warnings ==
+        std::vector<std::string>{
+            "the fabric wire has failed on the way to rank 1: other networks carry its share",
+            "the fabric wire is used again on the way to rank 1"});
+  links.given_up({2}, link);
+  links.made_anew({3}, link);
+  CHECK(link.failures == 1);
+}
+
 TEST_CASE("a connection that ends is no failure at once, and none if its peer leaves") {
   test::TransportReports events;
   TcpLinks links(events);

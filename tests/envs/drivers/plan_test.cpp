@@ -233,14 +233,41 @@ TEST_CASE("adapters with RDMA get what lets them reach GPU memory, where they ar
   CHECK(find(made, "Install eRDMA 1.5.7").state == StepState::to_do);
   CHECK(find(made, "Load nvidia-peermem").state == StepState::to_do);
   CHECK(find(made, "Install GDRCopy").state == StepState::left_out);
+  const DriverStep& libraries =
+      find(made, "Install the libraries for RDMA: rdma-core, ibverbs-providers, libfabric1");
+  CHECK(words(libraries.commands.back()).ends_with("rdma-core ibverbs-providers libfabric1"));
+  CHECK(words(find(made, "Let programs lock memory for RDMA adapters").commands.at(0))
+            .find("* - memlock unlimited") != std::string::npos);
 
   facts.candidates["gdrdrv-dkms"] = {"2.5-1"};
+  for (const char* name : {"rdma-core", "ibverbs-providers", "libfabric1"})
+    facts.installed[name] = "1";
+  facts.files["/etc/security/limits.d/90-fastgpu-rdma.conf"] =
+      transfer::sha256_hex("* - memlock unlimited\nroot - memlock unlimited\n");
   facts.efa = "1.44.0";
   facts.modules = {"erdma"};
   const DriverPlan again = plan(facts, recipe_of("580"));
   CHECK(find(again, "Install GDRCopy").state == StepState::to_do);
   CHECK(find(again, "Install EFA").state == StepState::done);
   CHECK(find(again, "Install eRDMA").state == StepState::done);
+  CHECK(find(again, "Install the libraries for RDMA").state == StepState::done);
+  CHECK(find(again, "Let programs lock memory").state == StepState::done);
+}
+
+TEST_CASE("an adapter whose installer brings its libraries gets no others") {
+  NodeFacts facts = l40s();
+  facts.pci_adapters = {"1d0f:efa1"};
+  const auto has_libraries = [](const DriverPlan& made) {
+    return std::ranges::any_of(made.steps, [](const DriverStep& step) {
+      return step.title.starts_with("Install the libraries for RDMA");
+    });
+  };
+  CHECK_FALSE(has_libraries(plan(facts, recipe_of("580"))));
+  find(plan(facts, recipe_of("580")), "Let programs lock memory");
+  facts.pci_adapters = {"1ded:107f"};
+  find(plan(facts, recipe_of("580")), "Install the libraries for RDMA: libfabric1");
+  facts.pci_adapters = {};
+  CHECK_FALSE(has_libraries(plan(facts, recipe_of("580"))));
 }
 
 TEST_CASE("unattended upgrades that an earlier run held off go on, even with nothing else to do") {

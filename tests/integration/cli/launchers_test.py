@@ -164,6 +164,50 @@ def test_threads_and_interfaces_are_those_of_the_node(user):
         assert_in("gloo mine\n", text)
 
 
+ASCEND = (
+    'echo "$RANK_ID/$RANK_SIZE on $DEVICE_ID, $HCCL_WHITELIST_DISABLE, $HCCL_SOCKET_IFNAME"; '
+    'cat "$RANK_TABLE_FILE"'
+)
+# What a node of two Ascend processors has; $1 is a part of their addresses.
+PRESENT_ASCEND = (
+    "for i in 0 1; do touch /dev/davinci$i; echo address_$i=192.168.$1.10$i; done >/etc/hccn.conf"
+)
+
+
+def test_nodes_with_ascend_processors_get_a_rank_table(user):
+    name = user.two_nodes()
+    nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
+    for index, part in ((0, 7), (1, 8)):
+        user.run("exec", f"{name}/{index}", "--", "sh", "-c", PRESENT_ASCEND, "sh", str(part))
+    for launcher in ("mpirun", "plain"):
+        words = ("--oversubscribe", "--launcher", launcher)
+        user.run(*job_words(name, 4, ["sh", "-c", ASCEND], f"table-{launcher}", *words))
+        tables = []
+        for rank, text in enumerate(rank_lines(user, f"table-{launcher}", 4)):
+            first, _, table = text.partition("\n")
+            interface = first.rpartition(", ")[2]
+            assert_equal(first, f"{rank}/4 on {rank % 2}, 1, {interface}")
+            assert_true(interface.startswith("="), first)
+            tables.append(json.loads(table))
+        assert_true(all(table == tables[0] for table in tables), "tables differ")
+        assert_equal((tables[0]["version"], tables[0]["server_count"]), ("1.0", "2"))
+        for index, server in enumerate(tables[0]["server_list"]):
+            assert_equal(server["server_id"], nodes[index]["address"])
+            assert_equal(
+                [(npu["device_id"], npu["device_ip"], npu["rank_id"]) for npu in server["device"]],
+                [(str(i), f"192.168.{7 + index}.10{i}", str(2 * index + i)) for i in (0, 1)],
+            )
+    flags = ("-e", "RANK_TABLE_FILE=/mine", "-e", "DEVICE_ID=5")
+    mine = user.run(*job_words(name, 2, ["sh", "-c", "echo $RANK_TABLE_FILE $DEVICE_ID"], *flags))
+    assert_in("/mine 5", mine.out.decode())
+    user.run("exec", f"{name}/1", "--", "sh", "-c", PRESENT_ASCEND, "sh", "7")
+    show = ["sh", "-c", 'echo "[$RANK_TABLE_FILE]"']
+    twice = user.run(*job_words(name, 4, show, "--oversubscribe"))
+    assert_in("there is no rank table for HCCL", twice.err)
+    assert_in("192.168.7.100", twice.err)
+    assert_equal(twice.out.count(b"[]"), 4)
+
+
 @shared_cluster
 def test_words_of_mpirun_are_understood(user):
     name = user.two_nodes()

@@ -74,6 +74,26 @@ def test_a_lost_machine_is_replaced_in_place_and_the_job_goes_on(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "waits")
+        everywhere = {"vendor": customer.cloud}
+        customer.sim.control("stock", {**everywhere, "stock": 0, "spot_stock": 0})
+        old = take_away(customer, 1)
+        gave_up = within(45, lambda: process.poll() is not None)
+        assert_true(not gave_up, "the job has not waited")
+        customer.sim.control("stock", {**everywhere, "stock": 8, "spot_stock": 8})
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("creating 1 new machine for t-1", err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s", nodes=3)
@@ -87,6 +107,69 @@ def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
             [node["name"] for node in record(customer, "moves-1")["spec"]["nodes"]], ["t-0", "t-2"]
         )
         assert_equal(len(customer.sim.alive()[0]), 2, "a machine was made")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+# The first run works until it is asked to end, and then leaves its last step.
+SAVES = (
+    'cd "$FASTGPU_CHECKPOINT_DIR"; echo "run $FASTGPU_RESTART_COUNT"; '
+    'if test "$FASTGPU_RESTART_COUNT" != 0; '
+    'then echo "rank $RANK: $(cat step 2>/dev/null || echo nothing)"; exit 0; fi; '
+    "trap 'echo step 17 >step; echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done"
+)
+
+
+def test_a_notice_ends_the_job_before_the_machine_goes_and_the_job_goes_on(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        for name, flags in (("early", ()), ("far", ("--detach",))):
+            words = ["run", "job", name, "--cluster", "t", "-np", "2", "--retry", "3", *flags]
+            words += ["--on", "preempted", "--checkpoints", "steps", "--", "sh", "-c", SAVES]
+            process = customer.user.start(*words, environment=customer.environment())
+            logs = lambda job=f"{name}-1": customer.run("logs", job, code=None).out  # noqa: E731
+            assert_true(within(60, lambda logs=logs: logs().count(b"up\n") == 2), "no start")
+            old = customer.nodes("t")[1]["instance"]
+            customer.sim.control("reclaim", {"instance": old, "notice_ms": 60_000})
+            assert_true(
+                within(45, lambda logs=logs: logs().count(b"saved\n") == 2), "it is not ended"
+            )
+            alive = [machine["id"] for machine in customer.sim.alive()[0]]
+            assert_in(old, alive, "the machine went before the job ended")
+            out, err = process.communicate(timeout=240)
+            assert_equal(process.returncode, 0, err.decode())
+            if flags:
+                customer.run("wait", "job", f"{name}-1", timeout=240)
+                out = customer.run("logs", f"{name}-1").out
+            else:
+                assert_in(f"job {name}-1 ended (preempted): node t-1 is taken back", err.decode())
+                assert_in("and the job was stopped before", err.decode())
+                assert_in("creating 1 new machine for t-1", err.decode())
+            assert_in("rank 0: step 17", out.decode())
+            assert_in("rank 1: nothing", out.decode())
+            nodes = customer.nodes("t")
+            assert_equal([node["name"] for node in nodes], ["t-0", "t-1"])
+            assert_not_equal(nodes[1]["instance"], old, "it is the same machine")
+            shown = record(customer, f"{name}-1")
+            assert_equal((shown["state"], shown["spec"]["restarts"]), ("succeeded", 1))
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_the_last_run_is_left_alone_until_its_machine_goes(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        words = ["run", "job", "last", "--cluster", "t", "-np", "2", "--retry", "1"]
+        words += ["--on", "failure"]
+        program = ["sh", "-c", "echo up; sleep 30; echo whole"]
+        process = customer.user.start(*words, "--", *program, environment=customer.environment())
+        old = customer.nodes("t")[1]["instance"]
+        customer.sim.control("reclaim", {"instance": old, "notice_ms": 90_000})
+        out, err = process.communicate(timeout=120)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_equal(out.count(b"whole"), 2)
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")

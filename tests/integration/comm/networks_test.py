@@ -164,6 +164,55 @@ def test_a_fabric_and_tcp_carry_an_all_reduce_together(hosts):
             assert_greater(sent(host, device), 4 << 20)
 
 
+def with_two_fabrics(hosts):
+    """libfabric carries messages on both networks, and TCP notices alone."""
+    wait_until_it_runs(hosts, "eth0")
+    together = with_fabric(hosts)
+    return together and {
+        **together,
+        "FASTGPU_COMM_TRANSPORT": "fabric",
+        "FASTGPU_COMM_FABRIC_DEVICE": "eth0,eth1",
+    }
+
+
+def test_two_devices_of_a_fabric_carry_an_all_reduce_together(hosts):
+    if not (together := with_two_fabrics(hosts)):
+        return
+    ranks = start(hosts, [DYNAMIC, *BENCH[1:], "--links"], 1, together)
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    for _, errors in outcomes:
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        links = {link["name"].split()[-1]: link for link in json.loads(line)["links"]}
+        for device in ("eth0", "eth1"):
+            assert_greater(links[device]["bytes_sent"], 4 << 20)
+        assert_equal([links[name]["bytes_sent"] for name in links if "10.213" in name], [0])
+
+
+def test_a_device_of_a_fabric_that_goes_costs_its_share(hosts):
+    if not (together := with_two_fabrics(hosts)):
+        return
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "20", "--links"]
+    ranks = start(hosts, words, 1, together)
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    hosts[1].ip("link set eth1 down")
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    hosts[1].ip("link set eth1 up")
+    said = "".join(errors for _, errors in outcomes)
+    assert_equal([rank.returncode for rank in ranks], [0, 0], said)  # They have compared the sums.
+    assert_in("the fabric tcp;ofi_rxm eth1 has failed on the way to rank", said)
+
+
+def test_ranks_that_name_another_number_of_devices_are_refused(hosts):
+    if not (together := with_two_fabrics(hosts)):
+        return
+    other = "[ $RANK = 0 ] || export FASTGPU_COMM_FABRIC_DEVICE=eth0"
+    one = ["sh", "-c", f'{other}; exec "$@"', "-", DYNAMIC, *BENCH[1:]]
+    with assert_raises(SystemExit) as refused:
+        results(start(hosts, one, 1, together))
+    assert_in("all ranks need the same number", str(refused.exception))
+
+
 def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
     if not (together := with_fabric(hosts)):
         return
@@ -183,6 +232,69 @@ def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
         assert_equal(links["fabric tcp;ofi_rxm eth1"]["connections"], 0)
         assert_greater(links["fabric tcp;ofi_rxm eth1"]["bytes_sent"], 16 << 20)
     hosts[1].ip("link set eth1 up")
+
+
+def test_a_fabric_that_comes_back_is_used_again(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
+    ranks = start(hosts, words, 1, together)
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    hosts[1].ip("link set eth1 down")
+    time.sleep(3)  # It is left after a second, and tried without success.
+    hosts[1].ip("link set eth1 up")
+    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    outcomes = [rank.communicate(timeout=120) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    for _, errors in outcomes:
+        assert_in("the fabric tcp;ofi_rxm eth1 has failed on the way to rank", errors)
+        assert_in("the fabric tcp;ofi_rxm eth1 is used again on the way to rank", errors)
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        fabric = {link["name"]: link for link in json.loads(line)["links"]}[
+            "fabric tcp;ofi_rxm eth1"
+        ]
+        assert_equal(fabric["connections"], 1)
+        assert_equal(fabric["reconnects"], fabric["failures"])
+        assert_greater(fabric["failures"], 0)
+        assert_greater(fabric["bytes_sent"], 64 << 20)
+
+
+def slow_down(hosts):
+    """Makes both networks so slow that the processors do not count."""
+    slower = ("rate", "400mbit", "burst", "256kb", "latency", "50ms")
+    for host in hosts:
+        for device in ("eth0", "eth1"):
+            host.tc("qdisc", "replace", "dev", device, "root", "tbf", *slower)
+
+
+def report_of_auto(hosts, environment):
+    """What rank 0 prints of its choice."""
+    words = [DYNAMIC, *BENCH[1:]]
+    ranks = start(hosts, words, 1, {**environment, "FASTGPU_COMM_TRANSPORT": "auto"})
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    said = "".join(errors for _, errors in outcomes)
+    assert_equal([rank.returncode for rank in ranks], [0, 0], said)
+    (line,) = (line for line in said.splitlines() if "=auto takes" in line)
+    return line
+
+
+def test_auto_takes_both_networks_where_they_carry_more(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    slow_down(hosts)
+    before = [sent(hosts[0], device) for device in ("eth0", "eth1")]
+    assert_in("takes the fabric and TCP together", report_of_auto(hosts, together))
+    for device, count in zip(("eth0", "eth1"), before, strict=True):
+        assert_greater(sent(hosts[0], device) - count, 16 << 20)
+
+
+def test_auto_takes_the_fabric_alone_where_tcp_has_no_other_network(hosts):
+    if not (together := with_fabric(hosts)):
+        return
+    wait_until_it_runs(hosts, "eth0")
+    slow_down(hosts)
+    report = report_of_auto(hosts, {**together, "FASTGPU_COMM_FABRIC_DEVICE": "eth0"})
+    assert_in("takes the fabric alone: between ranks 0 and 1", report)
 
 
 def test_a_network_that_slows_down_loses_its_share(hosts):

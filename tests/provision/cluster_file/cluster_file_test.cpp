@@ -119,6 +119,15 @@ hosts:
   CHECK(file.hosts[3].jumps.size() == 2);
 }
 
+TEST_CASE("a scheduler is one that fastgpu can set up, or none") {
+  CHECK(read("scheduler: slurm\n").scheduler == state::Scheduler::slurm);
+  CHECK(read("scheduler: none\n").scheduler == state::Scheduler::none);
+  CHECK_FALSE(read("name: a\n").scheduler);
+  const Error e = failure_of([] { read("scheduler: slrum\n"); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).find("slurm") != std::string::npos);
+}
+
 TEST_CASE("what is not written is absent, also in an empty file") {
   for (const char* text : {"", "# nothing\n", "cloud:\n", "---\n"}) {
     CAPTURE(text);

@@ -1,4 +1,4 @@
-#include "comm/rendezvous/retry_schedule.hpp"
+#include "comm/common/retry_schedule.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,167 @@
+#include "cli/workflows/cluster_scheduler.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/counted.hpp"
+#include "base/fault_point.hpp"
+#include "base/secret.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/node_scripts/node_script.hpp"
+#include "launcher/engines/slurm_site.hpp"
+#include "launcher/fan_out.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using state::Node;
+using std::chrono::milliseconds;
+
+constexpr const char* kSetUpSlurm =
+#include "templates/nodes/set_up_slurm.inc"
+    ;
+
+constexpr milliseconds kInstallLimit{25 * 60'000};
+constexpr milliseconds kApplyLimit{3 * 60'000};
+
+/// The calls of the script on the nodes of one cluster.
+class SlurmSetUp {
+ public:
+  using Words = std::function<std::vector<std::string>(const Node&)>;
+
+  SlurmSetUp(Services& services, const state::Cluster& cluster)
+      : services_(services), cluster_(cluster), where_(services.store(), cluster) {}
+
+  /// Runs an action on all of the nodes. Throws the first failure.
+  std::vector<launcher::NodeAnswer> call(std::span<const Node> nodes, const Words& words,
+                                         const Secret& input, milliseconds limit) {
+    std::vector<launcher::NodeTask> tasks;
+    for (const Node& node : nodes)
+      tasks.push_back({.host = where_.of(node),
+                       .command = script_command(node, kSetUpSlurm, words(node)),
+                       .input = input.reveal()});
+    auto answers = launcher::ask(services_.ssh(), tasks, limit, services_.cancel());
+    services_.cancel().check();
+    for (const launcher::NodeAnswer& answer : answers) {
+      if (!answer.result.ok()) throw answer.result.error();
+      check_script(answer, "set up Slurm");
+    }
+    return answers;
+  }
+
+  /// Installs Slurm where it is missing, and returns the facts of the nodes.
+  std::vector<launcher::SlurmNode> prepare(std::span<const Node> nodes) {
+    const auto words = [&](const Node& node) {
+      return std::vector<std::string>{"prepare", id(), role(node, nodes), node.user};
+    };
+    const auto answers = call(nodes, words, {}, kInstallLimit);
+    std::vector<launcher::SlurmNode> found;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      launcher::SlurmNode node{
+          .name = nodes[i].name, .address = where_.peer(nodes[i]).address, .slots = nodes[i].slots};
+      try {
+        launcher::read_slurm_facts(answers[i].out, node);
+      } catch (const Error& e) {
+        throw e.during(nodes[i].name.value);
+      }
+      found.push_back(std::move(node));
+    }
+    launcher::check_slurm_nodes(found);
+    return found;
+  }
+
+  Secret key(const Node& head) {
+    const auto words = [&](const Node&) { return std::vector<std::string>{"key", id()}; };
+    return Secret(call({&head, 1}, words, {}, kApplyLimit).front().out);
+  }
+
+  void apply(std::span<const Node> nodes, const Secret& files) {
+    const auto words = [&](const Node& node) {
+      return std::vector<std::string>{"apply", id(), role(node, nodes),
+                                      launcher::slurm_node_name(node.name)};
+    };
+    call(nodes, words, files, kApplyLimit);
+  }
+
+  void await(std::span<const Node> nodes) {
+    const auto words = [&](const Node&) {
+      return std::vector<std::string>{"await", id(), std::to_string(nodes.size())};
+    };
+    call(nodes.first(1), words, {}, kApplyLimit);
+  }
+
+  void remove(std::span<const Node> nodes) {
+    for (const char* action : {"leave", "remove"}) {
+      const auto words = [&](const Node&) { return std::vector<std::string>{action, id()}; };
+      call(nodes, words, {}, kApplyLimit);
+    }
+  }
+
+ private:
+  const std::string& id() const { return cluster_.id.value; }
+
+  /// Returns the part of a node in Slurm: the first one has the controller.
+  static std::string role(const Node& node, std::span<const Node> nodes) {
+    return node.index == nodes.front().index ? "head" : "node";
+  }
+
+  Services& services_;
+  const state::Cluster& cluster_;
+  ClusterHosts where_;
+};
+
+std::vector<Node> running_part(const state::Store& store, const state::Cluster& cluster) {
+  std::vector<Node> nodes = store.nodes(cluster.id);
+  std::erase_if(nodes, [](const Node& node) { return node.state != state::NodeState::running; });
+  return nodes;
+}
+
+}  // namespace
+
+bool has_own_slurm(const state::Cluster& cluster) {
+  return *cluster.scheduler == state::Scheduler::slurm;
+}
+
+void record_scheduler(const provision::Tools& tools, const ClusterName& name,
+                      state::Scheduler scheduler) {
+  const provision::HeldCluster held(tools, name);
+  state::Cluster cluster = held.cluster();
+  if (*cluster.scheduler == scheduler) return;
+  cluster.scheduler = scheduler;
+  tools.store.update_cluster(cluster);
+  fault_point("scheduler:recorded");
+}
+
+void arrange_scheduler(Services& services, const ClusterName& name) {
+  const auto cluster = services.store().find_cluster(name);
+  if (!cluster || !has_own_slurm(*cluster)) return;
+  const std::vector<Node> nodes = running_part(services.store(), *cluster);
+  if (nodes.empty()) return;
+  services.messages().progress("setting up Slurm on " + counted(nodes.size(), "node"));
+  try {
+    SlurmSetUp slurm(services, *cluster);
+    const auto facts = slurm.prepare(nodes);
+    fault_point("scheduler:prepared");
+    const Secret key = slurm.key(nodes.front());
+    fault_point("scheduler:key");
+    slurm.apply(nodes, Secret(key.reveal() + "\n" + launcher::slurm_files(facts)));
+    fault_point("scheduler:applied");
+    slurm.await(nodes);
+  } catch (const Error& e) {
+    throw e.during("setting up Slurm (`fastgpu start cluster " + name.value + "` repeats it)");
+  }
+  services.messages().end_progress();
+}
+
+void remove_scheduler(Services& services, const state::Cluster& cluster,
+                      std::span<const state::Node> nodes) {
+  if (!provision::provider_info(cluster.provider).needs_hosts_file || !has_own_slurm(cluster) ||
+      nodes.empty())
+    return;
+  SlurmSetUp(services, cluster).remove(nodes);
+}
+
+}  // namespace fastgpu::cli

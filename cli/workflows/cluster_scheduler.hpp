@@ -1,0 +1,28 @@
+// The scheduler that fastgpu sets up on the nodes of a cluster.
+#pragma once
+
+#include <span>
+
+#include "cli/workflows/services.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns true if fastgpu has set Slurm up on the nodes of the cluster, which then share no home
+/// directory.
+bool has_own_slurm(const state::Cluster& cluster);
+
+/// Records that the cluster has the scheduler, under the cluster's lock.
+void record_scheduler(const provision::Tools& tools, const ClusterName& name,
+                      state::Scheduler scheduler);
+
+/// Sets up the scheduler of the cluster, if it has one, on all of its running nodes, and waits
+/// until they are in service. May be repeated at any time: changes of the nodes are taken over, and
+/// what runs already is left alone. Throws, naming the node, if one cannot run it.
+void arrange_scheduler(Services& services, const ClusterName& name);
+
+/// Ends the scheduler on nodes that leave the cluster but continue to run: hosts of the user's own.
+/// Does nothing for other providers, whose machines go.
+void remove_scheduler(Services& services, const state::Cluster& cluster,
+                      std::span<const state::Node> nodes);
+
+}  // namespace fastgpu::cli
