@@ -223,14 +223,14 @@ SimulatedCodec simulated_codec(std::string_view text) {
   const CodecChoice choice = *codec_choice(text);
   switch (choice.id) {
     case CodecId::int8:
-      return {choice, {gigabytes(5), gigabytes(1.7)}};
+      return {choice, {gigabytes(8), gigabytes(2.5)}};
     case CodecId::one_bit:
-      return {choice, {gigabytes(4.5), gigabytes(0.17)}};
+      return {choice, {gigabytes(8), gigabytes(0.35)}};
     case CodecId::top_k:
     case CodecId::power_sgd:
       break;
   }
-  return {choice, {gigabytes(5), gigabytes(0.28)}};
+  return {choice, {gigabytes(6.5), gigabytes(0.45)}};
 }
 
 /// Returns the steps of gossip after which a tenth is left of a disagreement that is one wave over

@@ -123,13 +123,13 @@ struct CodeLoops {
  private:
   static constexpr std::size_t kLanes = 16;
   static constexpr std::size_t kLine = 64;     ///< The bytes of a cache line.
-  static constexpr std::size_t kAhead = 2048;  ///< Bytes: their way takes as long as two blocks.
+  static constexpr std::size_t kAhead = 4096;  ///< Bytes: they come while four blocks are encoded.
 
   /// Requests the memory to which the code of later blocks is written.
   template <std::size_t kBytes>
   static void write_ahead(char* to) noexcept {
     for (std::size_t byte = 0; byte < kBytes; byte += kLine)
-      __builtin_prefetch(to + 2 * kBytes + byte, 1);
+      __builtin_prefetch(to + 4 * kBytes + byte, 1);
   }
 
   /// Requests the numbers that follow kAhead bytes after a block. CPUs do so by themselves only up

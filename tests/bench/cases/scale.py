@@ -301,8 +301,8 @@ def exchange_section(report):
         f"{size(bytes_of_all)} of float32 gradients (parameters, with gossip) in one bucket, 8 "
         "ranks a node. Ranks of a node add their numbers first; each then exchanges an eighth "
         "with the ranks of the same place in other nodes. The phases follow each other, as the "
-        "library makes them. A rank encodes 4.5 to 5 GB/s and decodes as many bytes of codes a "
-        "second as [measured](codecs.md#encoding). `float32` is the all-reduce that the library "
+        "library makes them. A rank encodes 6.5 to 8 GB/s and decodes about as many bytes of codes "
+        "a second as [measured](codecs.md#encoding). `float32` is the all-reduce that the library "
         "picks.\n",
         "**Do not use `topk` with many nodes**: every node gets the codes of all others, so that "
         "both its bytes and the time to add them grow with the number of nodes. `int8` and `1bit` "

@@ -34,7 +34,7 @@ WAYS = {
     "int8": ("gradients", {"FASTGPU_COMM_WIRE": "int8"}),
     "1bit": ("gradients", {"FASTGPU_COMM_WIRE": "1bit"}),
     "topk:0.01": ("gradients", {"FASTGPU_COMM_WIRE": "topk:0.01"}),
-    "topk:0.02": ("gradients", {"FASTGPU_COMM_WIRE": "topk:0.02"}),
+    "topk:0.02": ("gradients", {"FASTGPU_COMM_WIRE": "topk:0.03"}),
     "topk:0.01,warmup=100": ("gradients", {"FASTGPU_COMM_WIRE": "topk:0.01,warmup=100"}),
     "powersgd:2": ("gradients", {"FASTGPU_COMM_WIRE": "powersgd:2"}),
     "float32, momentum": ("momentum", {"FASTGPU_COMM_WIRE": "same"}),
