@@ -19,14 +19,14 @@ constexpr double kStronger = 4;      ///< The part shrinks so from one stage to 
 constexpr std::uint64_t kMostWarmup = 1'000'000'000;
 
 constexpr CodecEntry kCodecs[] = {
-    {.id = CodecId::int8, .name = "int8"},
-    {.id = CodecId::one_bit, .name = "1bit", .has_feedback = true},
-    {.id = CodecId::top_k,
-     .name = "topk",
+    {.name = "int8", .id = CodecId::int8},
+    {.name = "1bit", .id = CodecId::one_bit, .has_feedback = true},
+    {.name = "topk",
+     .id = CodecId::top_k,
      .has_part = true,
      .is_dense = false,
      .has_feedback = true},
-    {.id = CodecId::power_sgd, .name = "powersgd", .is_linear = true, .has_feedback = true},
+    {.name = "powersgd", .id = CodecId::power_sgd, .is_linear = true, .has_feedback = true},
 };
 
 [[noreturn]] void refuse_choice(std::string_view text, const std::string& expected) {
@@ -143,8 +143,11 @@ std::optional<CodecChoice> strength_at(const CodecChoice& choice, std::uint64_t 
   if (step >= choice.warmup) return strength;
   if (!entry_of(choice.id).has_part) return std::nullopt;
   std::uint64_t stages = 0;
-  for (double part = kFirstPart; part > choice.part; part /= kStronger)
+  double part = kFirstPart;
+  while (part > choice.part) {
+    part /= kStronger;
     ++stages;
+  }
   if (stages == 0) return strength;
   strength.part = kFirstPart;
   for (std::uint64_t stage = step * stages / choice.warmup; stage > 0; --stage)

@@ -28,8 +28,8 @@ struct CodecChoice {
 };
 
 struct CodecEntry {
+  std::string_view name;  ///< The name in FASTGPU_COMM_WIRE.
   CodecId id;
-  std::string_view name;      ///< The name in FASTGPU_COMM_WIRE.
   bool has_part = false;      ///< ":PART" follows the name.
   bool is_linear = false;     ///< ":RANK" follows the name: thin factors of matrices are added.
   bool is_dense = true;       ///< Has every number: a sum can be encoded again.

@@ -23,14 +23,16 @@ EncodedBuckets::EncodedBuckets(EncodedForm form, const FusionPlan& plan,
     const Bucket& bucket = plan.buckets[i];
     const CodeLevels& of_bucket = levels_[i % levels_.size()];
     const auto number = static_cast<std::uint32_t>(i);
+    DeviceGradients* const gradients = device.gradients;
     // Numbers of a node are added on the host, and are encoded there.
-    is_on_device_[i] = bucket.is_encoded && device.gradients != nullptr &&
-                       of_bucket.inside == nullptr && device.gradients->has_all_of(number);
+    const bool is_on_device = bucket.is_encoded && gradients != nullptr &&
+                              of_bucket.inside == nullptr && gradients->has_all_of(number);
+    is_on_device_[i] = is_on_device;
     if (!bucket.is_encoded)
       sums_.push_back(nullptr);
-    else if (is_on_device_[i])
+    else if (is_on_device)
       sums_.push_back(std::make_unique<DeviceEncodedSum>(device.codec, form, of_bucket, bucket,
-                                                         number, *device.gradients));
+                                                         number, *gradients));
     else
       sums_.push_back(
           std::make_unique<EncodedSum>(form, of_bucket, bucket, numbers_in(bucket, buffer)));

@@ -202,29 +202,60 @@ std::string task_script(const JobSpec& spec, const std::vector<std::string>& ran
   return script + " && exec " + shell_join(rank_command);
 }
 
-JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
+/// Returns the outcome of a job that its user or Slurm has ended.
+std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob& job) {
   using state::JobState;
   if (report.cancelled || job.state == "CANCELLED")
-    return {.state = JobState::cancelled,
-            .exit_code = 130,
-            .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
-            .cause = JobEndCause::cancelled};
+    return JobOutcome{.state = JobState::cancelled,
+                      .exit_code = 130,
+                      .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
+                      .cause = JobEndCause::cancelled};
   if (job.state == "TIMEOUT" || job.state == "DEADLINE") {
     const bool is_ours = report.timeout.count() > 0;
-    return {.state = JobState::failed,
-            .exit_code = 124,
-            .reason = is_ours ? "ran longer than " + to_string(report.timeout)
-                              : "ran longer than Slurm allows (" + job.state + ")",
-            .cause = JobEndCause::timeout};
+    return JobOutcome{.state = JobState::failed,
+                      .exit_code = 124,
+                      .reason = is_ours ? "ran longer than " + to_string(report.timeout)
+                                        : "ran longer than Slurm allows (" + job.state + ")",
+                      .cause = JobEndCause::timeout};
   }
   for (const char* lost :
        {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "REVOKED", "RECONFIG_FAIL"})
     if (job.state == lost)
-      return {.state = JobState::lost,
-              .exit_code = 1,
-              .reason = "Slurm ended it: " + job.state +
-                        (job.nodes.empty() ? "" : " (" + job.nodes + ")"),
-              .cause = job.state == "PREEMPTED" ? JobEndCause::preempted : JobEndCause::node_loss};
+      return JobOutcome{
+          .state = JobState::lost,
+          .exit_code = 1,
+          .reason =
+              "Slurm ended it: " + job.state + (job.nodes.empty() ? "" : " (" + job.nodes + ")"),
+          .cause = job.state == "PREEMPTED" ? JobEndCause::preempted : JobEndCause::node_loss};
+  return std::nullopt;
+}
+
+/// Returns the outcome of a job whose batch script has ended, where no rank names a cause.
+JobOutcome outcome_of_script(const JobReport& report, const SlurmJob& job) {
+  using state::JobState;
+  if (job.state == "OUT_OF_MEMORY")
+    return {.state = JobState::failed,
+            .exit_code = 137,
+            .reason = "Slurm ended it: out of memory (" + job.nodes + ")",
+            .cause = JobEndCause::failure};
+  if (job.batch.code == 0 && job.batch.signal == kNoOutputFile)
+    return {.state = JobState::failed,
+            .exit_code = 1,
+            .reason = job.nodes +
+                      ": the job's directory is missing there: the nodes of Slurm must "
+                      "share the home directory of the node that submits",
+            .cause = JobEndCause::launcher};
+  const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
+  return {.state = JobState::failed,
+          .exit_code = code,
+          .reason = "Slurm's batch script " + describe(job.batch) +
+                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail),
+          .cause = JobEndCause::launcher};
+}
+
+JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
+  using state::JobState;
+  if (const auto ended = outcome_of_end(report, job)) return *ended;
   const auto wanted = static_cast<std::size_t>(total_ranks(report.placement));
   // The nodes of ranks are known from their own reports alone.
   report.placement.clear();
@@ -244,24 +275,7 @@ JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
                 "reported their end",
             .cause = JobEndCause::contact};
   }
-  if (job.state == "OUT_OF_MEMORY")
-    return {.state = JobState::failed,
-            .exit_code = 137,
-            .reason = "Slurm ended it: out of memory (" + job.nodes + ")",
-            .cause = JobEndCause::failure};
-  if (job.batch.code == 0 && job.batch.signal == kNoOutputFile)
-    return {.state = JobState::failed,
-            .exit_code = 1,
-            .reason = job.nodes +
-                      ": the job's directory is missing there: the nodes of Slurm must "
-                      "share the home directory of the node that submits",
-            .cause = JobEndCause::launcher};
-  const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
-  return {.state = JobState::failed,
-          .exit_code = code,
-          .reason = "Slurm's batch script " + describe(job.batch) +
-                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail),
-          .cause = JobEndCause::launcher};
+  return outcome_of_script(report, job);
 }
 
 }  // namespace

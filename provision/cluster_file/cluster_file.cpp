@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kHighestPort = 65'535;
 constexpr std::uint16_t kSshPort = 22;
-const std::vector<std::string> kSchedulers = {"none", "slurm"};
 
 std::string user_of(const config::Value& value) {
   return value.parsed([](const std::string& text) { return check_user(text), text; });
@@ -314,7 +313,7 @@ ClusterFile read_cluster_file(const config::Document& document) {
                 printable(*file.provider) + "'");
   file.guards = guards_of(root);
   if (const auto scheduler = root.find("scheduler"))
-    file.scheduler = state::parse_scheduler(scheduler->choice(kSchedulers));
+    file.scheduler = state::parse_scheduler(scheduler->choice({"none", "slurm"}));
   if (const auto cloud = root.find("cloud")) file.cloud = cloud_of(*cloud);
   return file;
 }
