@@ -218,6 +218,7 @@ void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
     reminder->remind();
     lock.lock();
   }
+  if (runner_.has_warnings()) give_warnings(lock);  // A short wait has not slept.
   if (--waiters_ == 0 && driver_ && has_work()) idle_.notify_all();
   keep_watch();
   if (operation.failure()) throw Error(*operation.failure());

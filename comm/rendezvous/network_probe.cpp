@@ -246,21 +246,24 @@ std::optional<Rank> probe_partner(const Topology& topology, Rank self) {
 
 ProbedPair measure_networks(Rank self, Rank partner, int size, ProbedNetworks networks,
                             Deadline deadline) {
-  ProbeEvents events;
+  // A partner that is done with one network closes it, which is no failure of the next.
+  ProbeEvents of_fabric;
+  ProbeEvents of_tcp;
+  ProbeEvents of_both;
   ProbedPair pair{.lower = std::min(self, partner), .higher = std::max(self, partner)};
-  networks.fabric->open(events);
-  pair.fabric = measured(self, {*networks.fabric, events, partner, deadline}, partner);
+  networks.fabric->open(of_fabric);
+  pair.fabric = measured(self, {*networks.fabric, of_fabric, partner, deadline}, partner);
   {
-    TcpTransport tcp(sockets_to(partner, size, std::move(networks.alone)), events, events);
-    pair.tcp = measured(self, {tcp, events, partner, deadline}, partner);
+    TcpTransport tcp(sockets_to(partner, size, std::move(networks.alone)), of_tcp, of_tcp);
+    pair.tcp = measured(self, {tcp, of_tcp, partner, deadline}, partner);
   }
-  TcpTransport both(sockets_to(partner, size, std::move(networks.beside)), events, events,
+  TcpTransport both(sockets_to(partner, size, std::move(networks.beside)), of_both, of_both,
                     Confirmation::of_frames);
-  auto carrier = std::make_unique<FlowCarrier>(events);
+  auto carrier = std::make_unique<FlowCarrier>(of_both);
   networks.fabric->open(*carrier);
   carrier->use(std::move(networks.fabric));
   both.carry_by(0, std::move(carrier));
-  pair.both = measured(self, {both, events, partner, deadline}, partner);
+  pair.both = measured(self, {both, of_both, partner, deadline}, partner);
   return pair;
 }
 
