@@ -1,6 +1,7 @@
 #include "provision/cluster_file/cluster_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/counted.hpp"
@@ -313,7 +314,8 @@ ClusterFile read_cluster_file(const config::Document& document) {
                 printable(*file.provider) + "'");
   file.guards = guards_of(root);
   if (const auto scheduler = root.find("scheduler"))
-    file.scheduler = state::parse_scheduler(scheduler->choice({"none", "slurm"}));
+    file.scheduler =
+        state::parse_scheduler(scheduler->choice(std::array<std::string, 2>{"none", "slurm"}));
   if (const auto cloud = root.find("cloud")) file.cloud = cloud_of(*cloud);
   return file;
 }
