@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 /// A few hundred microseconds on a core that no other thread wants.
 constexpr int kYieldsOfWaiter = 1000;
-/// Until a call of few bytes becomes an operation, which can be driven beside others.
+/// The yields after which a call of few bytes becomes an operation, which others can drive.
 constexpr int kYieldsOfDirectRun = 50;
 /// The background thread leaves the core to the program sooner.
 constexpr int kYieldsOfDriver = 100;

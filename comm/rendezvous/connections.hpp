@@ -48,14 +48,14 @@ struct Connections {
   std::unique_ptr<SharedMemoryTransport> shared{};  ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::unique_ptr<FabricTransport> fabric{};        ///< Null: no rank is reached by a fabric.
-  /// Whether fabrics carry messages together with sockets, instead of in their place; the same on
+  /// True if fabrics carry messages together with sockets, instead of in their place; the same on
   /// all ranks.
   bool is_hybrid = false;
-  /// What opens the fabric again once it has failed beside sockets; null: it stays unused.
+  /// A source of new endpoints for a fabric that failed beside sockets; null: it stays unused.
   std::unique_ptr<TransportSource> fabric_source{};
   /// Fabrics by further devices, which carry messages together with the first.
   std::vector<FurtherFabric> further_fabrics{};
-  /// Whether sockets carry messages only where no fabric beside them does.
+  /// True if sockets carry messages only where no fabric beside them does.
   bool are_sockets_spared = false;
   /// A sentence on the choice of networks: why an RDMA device of this machine is not used, or what
   /// a probe has measured; often empty.

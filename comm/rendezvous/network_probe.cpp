@@ -169,8 +169,8 @@ const ProbedPair& slowest_of(std::span<const ProbedPair> pairs) {
                                    [](const ProbedPair& pair) { return pair.fabric.median; });
 }
 
-/// Whether there is a result, and the numbers of a ProbedPair.
 constexpr std::size_t kRates = 6;
+/// The kind of a result, a rank, and the numbers of a ProbedPair.
 using EncodedResult =
     std::array<std::byte, 1 + sizeof(std::uint32_t) + kRates * sizeof(std::uint64_t)>;
 enum class ResultKind : std::uint8_t { none, failed, measured };

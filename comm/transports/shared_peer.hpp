@@ -30,7 +30,7 @@ class SharedPeer {
 
   void send(Outgoing& message);
   void receive(Incoming& message);
-  /// As those of Transport.
+  /// Send or receive a message within the call (Transport::send_now).
   bool send_now(Outgoing& message);
   bool receive_now(Incoming& message);
 

@@ -22,9 +22,9 @@ constexpr int kEventsATurn = 32;
 /// A number in place of a flow's, for the watch of the peer's process.
 constexpr std::size_t kProcess = 0xffff;
 constexpr std::size_t kNoFlow = SIZE_MAX;
-/// In place of a flow of any peer, for the connections that were made anew.
+/// A number in place of a flow's, for the connections that were made anew.
 constexpr std::uint64_t kMade = UINT64_MAX;
-/// For the descriptors of other networks.
+/// A number in place of a flow's, for the descriptors of other networks.
 constexpr std::uint64_t kCarried = UINT64_MAX - 1;
 
 /// The interval between two looks at the health of connections that may be given up.

@@ -21,8 +21,8 @@ std::string checked_slurm_word(const std::string& text);
 /// ErrorKind::usage if the job has neither.
 int slurm_ranks(const JobSpec& spec);
 
-/// Whether the nodes of Slurm share the home directory of the node that submits. Nodes on which
-/// fastgpu has set Slurm up share none.
+/// The home directory of the nodes of Slurm: shared with the node that submits, or one for each.
+/// Nodes on which fastgpu has set Slurm up have one each.
 enum class SlurmHome : std::uint8_t { shared, separate };
 
 /// Returns the batch script: it starts one process of `rank_command` for each rank by srun. All

@@ -1,4 +1,4 @@
-// What Slurm and Kubernetes report about a job, the facts of a node for Slurm, the log of a pod,
+// The reports of Slurm and Kubernetes about a job, the facts of a node for Slurm, the log of a pod,
 // and a kubeconfig.
 #include <algorithm>
 #include <cstddef>

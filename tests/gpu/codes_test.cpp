@@ -1,5 +1,4 @@
-// What the kernels of codes do, played on the CPU and compared with the CPU's own codecs bit by
-// bit.
+// The kernels of codes, played on the CPU and compared with the CPU's own codecs bit by bit.
 #include <doctest/doctest.h>
 
 #include <bit>

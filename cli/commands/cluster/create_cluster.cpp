@@ -477,8 +477,8 @@ Action make_create_cluster_command(Arguments& arguments) {
                  options->accept_host_keys);
   arguments.group("");
   arguments
-      .text("--scheduler", "SCHEDULER",
-            "Set up a scheduler on the nodes, for run job --engine [slurm]", options->scheduler)
+      .text("--scheduler", "SCHEDULER", "Scheduler to set up on the nodes, for run job --engine",
+            options->scheduler)
       .choices = {"slurm"};
   Argument& file =
       arguments.text("--file", "CLUSTER.YAML",

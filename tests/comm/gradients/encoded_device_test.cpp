@@ -32,7 +32,7 @@ using Shape = std::vector<std::uint64_t>;
 
 const Shape kShapes[] = {{1}, {700}, {3}, {50, 51}, {1024}, {33}, {2, 600}};
 
-/// Where the gradients are.
+/// The memory that holds the gradients.
 enum class Place { on_device, mixed, on_two_devices };
 
 struct Ranks {

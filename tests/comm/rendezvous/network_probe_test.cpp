@@ -34,7 +34,7 @@ TEST_CASE("the noise of a rate is half the range of its samples but the lowest a
   const ProbedRate rate = rate_of({100, 1, 90, 120, 110, 1000, 105});
   CHECK(rate.median == 105);
   CHECK(rate.noise == 15);
-  // Of two samples nothing is known.
+  // Two samples show nothing about their noise.
   CHECK(rate_of({100, 110}).least() == 0);
 }
 
