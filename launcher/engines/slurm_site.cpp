@@ -210,6 +210,7 @@ std::string slurm_files(std::span<const SlurmNode> nodes) {
   text += "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n";
   text += "SchedulerType=sched/backfill\nSelectType=select/cons_tres\n";
   text += "SelectTypeParameters=CR_Core\n";
+  text += "EnforcePartLimits=ALL\n";  // Else a job that can never run waits for ever.
   text += "ReturnToService=2\nSlurmdTimeout=60\nKillWait=30\n";
   if (has_gpus) text += "GresTypes=gpu\n";
   if (std::ranges::any_of(nodes, is_overcommitted)) text += "SlurmdParameters=config_overrides\n";

@@ -114,7 +114,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
 
 int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& open,
                const FollowOptions& request) {
-  context.ui().waiting("job " + open.job.id + " is running");
+  context.ui().waiting("waiting for job " + open.job.id + " to end");
   if (request.on_cancel == launcher::OnCancel::stop_job)
     context.set_stop_notice(
         "stopping job " + open.job.id + "; press Ctrl-C again to exit at once (the job then " +

@@ -68,7 +68,7 @@ std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
     return ended_job(context, begun, patience.left());
   }
   require_running(context, open);
-  context.ui().waiting("job " + open.job.id + " is running");
+  context.ui().waiting("waiting for job " + open.job.id + " to end");
   const auto engine = engine_for(context, open.cluster, open.record);
   const FollowOptions request{.output = false, .timeout = limit};
   JobOutput output(context, request.labels, open.record.spec);
