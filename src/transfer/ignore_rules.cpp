@@ -2,7 +2,7 @@
 
 #include <fnmatch.h>
 
-#include <ranges>
+#include <algorithm>
 #include <span>
 
 #include "base/split.hpp"
@@ -82,10 +82,10 @@ IgnoreRules IgnoreRules::parse(std::string_view text) {
 
 bool IgnoreRules::leaves_out(std::string_view path, bool is_directory) const {
   const std::vector<std::string> parts = parts_of(path);
-  for (const Rule& rule : rules_ | std::views::reverse)
-    if ((is_directory || !rule.is_for_directories) && matches(rule.parts, parts))
-      return !rule.includes;
-  return false;
+  const auto last = std::find_if(rules_.rbegin(), rules_.rend(), [&](const Rule& rule) {
+    return (is_directory || !rule.is_for_directories) && matches(rule.parts, parts);
+  });
+  return last != rules_.rend() && !last->includes;
 }
 
 }  // namespace fastgpu::transfer

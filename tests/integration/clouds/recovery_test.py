@@ -74,6 +74,27 @@ def test_a_lost_machine_is_replaced_in_place_and_the_job_goes_on(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "waits")
+        everywhere = {"vendor": customer.cloud}
+        old = take_away(customer, 1)
+        for _ in range(9):  # The machine that is gone gives its room back only later.
+            customer.sim.control("stock", {**everywhere, "stock": 0, "spot_stock": 0})
+            gave_up = within(5, lambda: process.poll() is not None)
+            assert_true(not gave_up, "the job has not waited")
+        customer.sim.control("stock", {**everywhere, "stock": 8, "spot_stock": 8})
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_true(err.count(b"creating 1 new machine for t-1") >= 2, err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s", nodes=3)
