@@ -21,6 +21,7 @@
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
+#include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/network_probe.hpp"
 #include "comm/rendezvous/peer_acceptor.hpp"
 #include "comm/rendezvous/reconnections.hpp"
@@ -33,9 +34,10 @@ using namespace std::chrono_literals;
 
 /// The timeout of one attempt to reach an address, which may be one of several.
 constexpr auto kConnectTimeout = 10s;
-/// How long a rank tries to reach another whose network is not there: a link that has just come up
-/// takes some seconds, and so does the search for an address in it (3 s by default in Linux).
-constexpr auto kNetworkPatience = 10s;
+/// The time for which a rank tries to reach another whose network is not there: a link that has
+/// just come up takes some seconds, and so does the search for an address in it (3 s by default in
+/// Linux).
+constexpr auto kNetworkTimeout = 10s;
 constexpr auto kNetworkPause = 200ms;
 
 std::size_t index(Rank rank) {
@@ -46,62 +48,9 @@ PeerIdentity identity_of(const JobPlace& place, const Session& session) {
   return {place.rank, place.size, place.secret, session};
 }
 
-bool has_secret(const JobPlace& place) {
-  return !place.secret.reveal().empty();
-}
-
 std::string master_name(const JobPlace& place) {
   if (place.meeting == Meeting::by_mpi) return "rank 0 (its address came by MPI)";
   return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
-}
-
-/// Gives link-local addresses the zone of FASTGPU_COMM_INTERFACE. Throws usage if that variable is
-/// not set, or names another interface than the address.
-void complete_zones(const JobPlace& place, std::vector<Endpoint>& points) {
-  const std::string who = "rank " + std::to_string(place.rank.value) +
-                          ": the address of rank 0, '" + printable(place.master_host) + "', ";
-  for (Endpoint& point : points) {
-    if (!point.is_link_local()) continue;
-    const bool has_interface = !place.interface.empty();
-    if (point.zone == 0 && !has_interface)
-      throw Error(ErrorKind::usage, who +
-                                        "is known on one link alone: name the interface with it "
-                                        "(fe80::1%eth0), or in FASTGPU_COMM_INTERFACE");
-    if (!has_interface) continue;
-    const std::uint32_t zone = number_of_interface(place.interface);
-    if (point.zone != 0 && point.zone != zone)
-      throw Error(ErrorKind::usage, who + "is one of " + name_of_interface(point.zone) +
-                                        ", but FASTGPU_COMM_INTERFACE is '" +
-                                        printable(place.interface) + "': name the same interface");
-    point.zone = zone;
-  }
-}
-
-/// The addresses at which rank 0 may be met.
-std::vector<Endpoint> meeting_points(const JobPlace& place) {
-  if (!place.points.empty()) return place.points;
-  std::vector<Endpoint> points = resolve(place.master_host, place.master_port);
-  complete_zones(place, points);
-  if (has_secret(place)) return points;
-  std::erase_if(points, [](const Endpoint& point) { return !point.is_loopback(); });
-  if (points.empty())
-    throw Error(ErrorKind::usage, "rank " + std::to_string(place.rank.value) +
-                                      ": FASTGPU_COMM_SECRET is not set, and '" +
-                                      printable(place.master_host) +
-                                      "' is no loopback address: give all ranks the same secret");
-  return points;
-}
-
-/// Returns the address to listen at on the network of `nearby`, an address of this machine or its
-/// loopback interface.
-Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port) {
-  Endpoint address = nearby;
-  if (!place.interface.empty())
-    address = address_of_interface(place.interface, nearby);
-  else if (has_secret(place))
-    address = any_address(nearby.family);
-  address.port = port;
-  return address;
 }
 
 /// A network beside the first, on which this rank listens for further connections.
@@ -130,38 +79,6 @@ struct Mesh {
 };
 
 // ---- rank 0 ----
-
-/// Returns this machine's addresses that other machines may reach; empty if it has loopback alone.
-std::vector<Endpoint> own_addresses() {
-  try {
-    return addresses_of_machine("");
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-/// Throws usage if the other ranks would connect to an address of this machine at which rank 0 does
-/// not listen. An address of another machine may lead here, and a name of loopback here may be
-/// another address elsewhere.
-void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
-                     const Endpoint& listens_at) {
-  if (place.interface.empty()) return;
-  const std::vector<Endpoint> of_machine = own_addresses();
-  const auto is_at = [](const std::vector<Endpoint>& all, const Endpoint& one) {
-    return std::ranges::any_of(all, [&](const Endpoint& each) {
-      return each.family == one.family && each.address == one.address;
-    });
-  };
-  const auto leads_elsewhere = [&](const Endpoint& point) {
-    return !point.is_loopback() && is_at(of_machine, point);
-  };
-  if (is_at(points, listens_at) || !std::ranges::all_of(points, leads_elsewhere)) return;
-  throw Error(ErrorKind::usage, "rank 0: FASTGPU_COMM_INTERFACE is '" + printable(place.interface) +
-                                    "', so it listens at " + to_string(listens_at) +
-                                    ", but the ranks meet at '" + printable(place.master_host) +
-                                    "', which is " + to_string(points.front()) +
-                                    ": give the address of the interface to all ranks");
-}
 
 UniqueFd open_listener(const JobPlace& place) {
   const std::vector<Endpoint> points = meeting_points(place);
@@ -291,7 +208,7 @@ bool is_unreachable(int error) {
 /// Connects as `connect_to` does, and tries again for a while where the network is not there.
 PeerConnection connect_when_reachable(const Endpoint& endpoint,
                                       const std::optional<Endpoint>& source, Deadline deadline) {
-  const Deadline last_try = within(deadline, kNetworkPatience);
+  const Deadline last_try = within(deadline, kNetworkTimeout);
   for (;;) {
     PeerConnection connection = connect_to(endpoint, source, deadline);
     if (!is_unreachable(connection.error) || last_try.passed()) return connection;

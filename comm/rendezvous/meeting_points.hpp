@@ -1,0 +1,30 @@
+// The addresses at which the ranks of a job meet rank 0, and those at which a rank listens.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
+
+namespace fastgpu::comm {
+
+/// Returns whether the ranks of the job share a secret.
+bool has_secret(const JobPlace& place);
+
+/// Returns the addresses at which rank 0 may be met. Throws ErrorKind::usage if
+/// there is no secret and none of them is of loopback, and for an address of one link whose
+/// interface is not named, or is another.
+std::vector<Endpoint> meeting_points(const JobPlace& place);
+
+/// Returns the address to listen at on the network of `nearby`, an address of this machine or its
+/// loopback interface.
+Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port);
+
+/// Throws ErrorKind::usage if the other ranks would connect to an address of this machine at which
+/// rank 0 does not listen. An address of another machine may lead here, and a name of loopback here
+/// may be another address elsewhere.
+void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
+                     const Endpoint& listens_at);
+
+}  // namespace fastgpu::comm
