@@ -294,8 +294,9 @@ class MpirunEngine final : public JobEngine {
       }
     const auto answers = ask(client_, tasks, kStartTimeout, cancel);
     check(answers, "starting job " + request.id);
-    for (ReachAnswer& answer : reached)
-      answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
+    const std::size_t first = first_words.empty() ? 1 : 0;  // The head tries no others then.
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      reached[i].text = answers[first + i].out;
     check_reach(request, facts, reached);
   }
 

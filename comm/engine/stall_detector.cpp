@@ -137,7 +137,8 @@ void StallDetector::check_hosts(Clock::time_point now) {
       unacknowledged_.erase(peer);
       continue;
     }
-    Unacknowledged& known = unacknowledged_.try_emplace(peer, now, now).first->second;
+    Unacknowledged& known =
+        unacknowledged_.try_emplace(peer, Unacknowledged{now, now}).first->second;
     known.seen = now;
     if (now - known.since >= limits_.silence)
       throw Error(ErrorKind::remote, "rank " + std::to_string(peer.value) +

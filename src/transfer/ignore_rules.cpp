@@ -37,7 +37,8 @@ bool matches(Parts rule, Parts path) {
       }
     } else {
       for (std::size_t i = 0; i < path.size(); ++i)
-        next[i + 1] = reached[i] != 0 && ::fnmatch(rule[at].c_str(), path[i].c_str(), 0) == 0;
+        if (reached[i] != 0 && ::fnmatch(rule[at].c_str(), path[i].c_str(), 0) == 0)
+          next[i + 1] = 1;
     }
     reached = std::move(next);
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -22,15 +24,20 @@ namespace {
 
 using Line = std::tuple<int, std::int64_t, std::string>;
 
-/// Returns the lines of a log that comes in pieces of this length.
-std::vector<Line> lines_in_pieces(const std::string& text, std::size_t length) {
+/// Returns the lines of a log that comes in pieces of this length; absent if it is refused.
+std::optional<std::vector<Line>> lines_in_pieces(const std::string& text, std::size_t length) {
   std::vector<Line> lines;
   launcher::PodLog log(4, [&](const launcher::PodLine& line) {
     lines.emplace_back(line.rank, line.time, std::string(line.text));
   });
-  for (std::size_t at = 0; at < text.size(); at += length)
-    log.take(std::string_view(text).substr(at, length));
-  log.end(true);
+  bool is_whole = false;
+  attempt<fastgpu::ErrorKind::remote>([&] {
+    for (std::size_t at = 0; at < text.size(); at += length)
+      log.take(std::string_view(text).substr(at, length));
+    log.end(true);
+    is_whole = true;
+  });
+  if (!is_whole) return std::nullopt;
   return lines;
 }
 

@@ -108,7 +108,7 @@ std::vector<int> parse_cpu_list(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   std::ranges::sort(cpus);
-  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
 
