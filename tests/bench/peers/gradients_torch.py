@@ -20,6 +20,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
+ONE_BUCKET_MIB = 1024
+
 
 def shape_of(elements, is_matrix):
     """The shape of a gradient."""
@@ -49,7 +51,12 @@ def main():
     model, steps = step_times.arguments()
     way, _, rank = step_times.compression().partition(":")
     parameters = Parameters(model, are_matrices=way == "powersgd")
-    parallel = torch.nn.parallel.DistributedDataParallel(parameters)
+    buckets = {}
+    if way == "powersgd":
+        # Over Gloo the hook's calls for two buckets get into each other's way: it ends, or hangs.
+        buckets = {"bucket_cap_mb": ONE_BUCKET_MIB}
+        dist._DEFAULT_FIRST_BUCKET_BYTES = ONE_BUCKET_MIB << 20
+    parallel = torch.nn.parallel.DistributedDataParallel(parameters, **buckets)
     if way == "fp16":
         parallel.register_comm_hook(None, default_hooks.fp16_compress_hook)
     if way == "powersgd":
