@@ -309,6 +309,7 @@ TEST_CASE("the words that people try lead to the command that they mean") {
   CHECK(found({"get", "cluster"}) == "get clusters");
   CHECK(found({"kill", "demo"}) == "delete cluster");
   CHECK(found({"kill", "cluster", "demo"}) == "delete cluster");
+  CHECK(found({"scp", "a", "demo:b"}) == "cp");
   CHECK(found({"-o", "json", "get", "nodes"}) == "get nodes");
   CHECK(found({"-q", "--state-dir=/x", "-ojson", "get", "nodes"}) == "get nodes");
   CHECK(found({"get", "-o", "json", "nodes"}) == "get nodes");
