@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <set>
@@ -13,6 +14,8 @@
 
 #include "base/files.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/pci_place.hpp"
 
 namespace fastgpu {
 namespace {
@@ -104,6 +107,55 @@ std::set<int> numbers_in(const std::string& list) {
   return numbers;
 }
 
+/// Returns a driver's name. The devices in software have none by their folders: that of rdma_rxe
+/// has the name of its interface, and siw describes itself.
+std::string driver_in(const fs::path& device) {
+  constexpr std::string_view kSiw = "Software iWARP";
+  std::error_code error;
+  if (fs::exists(device / "parent", error)) return "rdma_rxe";
+  if (first_line_of(device / "node_desc").starts_with(kSiw)) return "siw";
+  const fs::path driver = fs::read_symlink(device / "device/driver", error);
+  return error ? std::string() : printable(driver.filename().string());
+}
+
+/// Returns the rate within the kernel's "100 Gb/sec (4X EDR)".
+std::int64_t mbit_in(const std::string& line) {
+  constexpr double kMost = 1e6;
+  const auto gbit = leading_number<double>(line);
+  return gbit && *gbit > 0 && *gbit < kMost ? std::llround(*gbit * 1e3) : 0;
+}
+
+/// Returns the network interface of the port's first address, or else the device's only one.
+std::string interface_of(const fs::path& device, const fs::path& port) {
+  std::string name = first_line_of(port / "gid_attrs/ndevs/0");
+  if (const auto all = names_in(device / "device/net"); name.empty() && all.size() == 1)
+    name = all.front();
+  return printable(name);
+}
+
+RdmaPort port_in(const fs::path& device, const std::string& number) {
+  const fs::path port = device / "ports" / number;
+  return {.device = printable(device.filename().string()),
+          .number = printable(number),
+          .state = state_in(first_line_of(port / "state")),
+          .has_address = has_address(port),
+          .numa_node = node_in(device / "device/numa_node"),
+          .driver = driver_in(device),
+          .link_layer = printable(first_line_of(port / "link_layer")),
+          .mbit = mbit_in(first_line_of(port / "rate")),
+          .interface = interface_of(device, port),
+          .pci_place = pci_place(device / "device")};
+}
+
+/// Returns the numbers that a folder's files have for names, in order.
+std::vector<int> indexes_in(const fs::path& folder) {
+  std::vector<int> indexes;
+  for (const std::string& name : names_in(folder))
+    if (const auto index = to_number<int>(name); index && *index >= 0) indexes.push_back(*index);
+  std::ranges::sort(indexes);
+  return indexes;
+}
+
 std::string port_name(const RdmaPort& port) {
   return "port " + port.number + " of " + port.device;
 }
@@ -114,14 +166,8 @@ RdmaDevices rdma_devices(const fs::path& root) {
   RdmaDevices found;
   const fs::path devices = root / "sys/class/infiniband";
   for (const std::string& device : names_in(devices))
-    for (const std::string& number : names_in(devices / device / "ports")) {
-      const fs::path port = devices / device / "ports" / number;
-      found.ports.push_back({.device = printable(device),
-                             .number = printable(number),
-                             .state = state_in(first_line_of(port / "state")),
-                             .has_address = has_address(port),
-                             .numa_node = node_in(devices / device / "device/numa_node")});
-    }
+    for (const std::string& number : names_in(devices / device / "ports"))
+      found.ports.push_back(port_in(devices / device, number));
   const fs::path files = root / "dev/infiniband";
   for (const std::string& name : names_in(files)) {
     if (!name.starts_with("uverbs")) continue;
@@ -131,6 +177,30 @@ RdmaDevices rdma_devices(const fs::path& root) {
   }
   found.lockable = lockable_by(root / "proc/self");
   return found;
+}
+
+std::vector<RdmaGid> gids_of(const RdmaPort& port, const fs::path& root) {
+  const fs::path folder = root / "sys/class/infiniband" / port.device / "ports" / port.number;
+  std::vector<RdmaGid> gids;
+  for (const int index : indexes_in(folder / "gids")) {
+    const std::string name = std::to_string(index);
+    const std::string gid = first_line_of(folder / "gids" / name);
+    if (!is_set(gid)) continue;
+    if (gids.size() == kMaxGids) break;
+    gids.push_back({.index = index,
+                    .gid = printable(gid),
+                    .type = printable(first_line_of(folder / "gid_attrs/types" / name)),
+                    .interface = printable(first_line_of(folder / "gid_attrs/ndevs" / name))});
+  }
+  return gids;
+}
+
+std::string plain_driver_name(std::string_view driver) {
+  constexpr std::string_view kCore = "_core";
+  constexpr std::string_view kRdma = "rdma_";
+  if (driver.ends_with(kCore)) driver.remove_suffix(kCore.size());
+  if (driver.starts_with(kRdma)) driver.remove_prefix(kRdma.size());
+  return std::string(driver);
 }
 
 std::optional<int> own_numa_node(const fs::path& root) {

@@ -24,6 +24,22 @@ class Machine {
     std::ofstream(port / "gids/0") << "0000:0000:0000:0000:0000:0000:0000:0000\n";
     std::ofstream(port / "gids/1") << gid << '\n';
   }
+  /// Sets a file of a port, such as "rate" or "gid_attrs/types/0".
+  void set_of_port(const std::string& device, const fs::path& file, const std::string& text) {
+    const fs::path path = root() / "sys/class/infiniband" / device / "ports/1" / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text << '\n';
+  }
+  /// Puts a device at a place on a bus, with a driver; an empty one is no driver.
+  void set_place_of(const std::string& device, const fs::path& place, const std::string& driver) {
+    const fs::path folder = root() / "sys/devices" / place;
+    fs::create_directories(folder / "net/eth7");
+    if (!driver.empty()) fs::create_symlink("../../bus/pci/drivers/" + driver, folder / "driver");
+    fs::create_directory_symlink(folder, root() / "sys/class/infiniband" / device / "device");
+  }
+  void set_of_device(const std::string& device, const fs::path& file, const std::string& text) {
+    std::ofstream(root() / "sys/class/infiniband" / device / file) << text << '\n';
+  }
   void set_node_of(const std::string& device, const std::string& node) {
     const fs::path folder = root() / "sys/class/infiniband" / device / "device";
     fs::create_directories(folder);
@@ -87,6 +103,76 @@ TEST_CASE("ports are listed by device, with their state and whether they have an
   CHECK(devices.ports[0].has_address);
   CHECK(devices.ports[1].state == "DOWN");
   CHECK_FALSE(devices.ports[1].has_address);
+}
+
+TEST_CASE("a port has its driver, speed, link layer, interface and place") {
+  Machine machine;
+  machine.add_port("mlx5_0", "4: ACTIVE", kGid);
+  machine.set_of_port("mlx5_0", "rate", "200 Gb/sec (4X HDR)");
+  machine.set_of_port("mlx5_0", "link_layer", "Ethernet");
+  machine.set_of_port("mlx5_0", "gid_attrs/ndevs/0", "eth3");
+  machine.set_place_of("mlx5_0", "pci0000:00/0000:00:01.0/0000:3b:00.0", "mlx5_core");
+  machine.add_port("mlx5_1", "1: DOWN", kNoGid);
+  machine.set_of_port("mlx5_1", "rate", "2.5 Gb/sec (1X SDR)");
+  machine.set_place_of("mlx5_1", "pci0000:00/0000:00:02.0/0000:3c:00.0", "mlx5_core");
+  const auto ports = machine.devices().ports;
+  REQUIRE(ports.size() == 2);
+  CHECK(ports[0].driver == "mlx5_core");
+  CHECK(ports[0].mbit == 200'000);
+  CHECK(ports[0].link_layer == "Ethernet");
+  CHECK(ports[0].interface == "eth3");
+  CHECK(ports[0].pci_place == "pci0000:00/0000:00:01.0/0000:3b:00.0");
+  CHECK(ports[1].mbit == 2'500);
+  CHECK(ports[1].link_layer.empty());
+  CHECK(ports[1].interface == "eth7");  // No address names one: the device has only this.
+}
+
+TEST_CASE("devices in software are known, though their folders name no driver or the wrong one") {
+  Machine machine;
+  machine.add_port("rxe0", "4: ACTIVE", kGid);
+  machine.set_of_device("rxe0", "parent", "eth0");
+  machine.add_port("siw0", "4: ACTIVE", kGid);
+  machine.set_place_of("siw0", "pci0000:00/0000:00:03.0/virtio0", "virtio_net");
+  machine.set_of_device("siw0", "node_desc", "Software iWARP stack");
+  machine.add_port("new0", "4: ACTIVE", kGid);
+  const auto ports = machine.devices().ports;
+  REQUIRE(ports.size() == 3);
+  CHECK(ports[0].driver.empty());
+  CHECK(ports[1].driver == "rdma_rxe");
+  CHECK(ports[1].pci_place.empty());
+  CHECK(ports[2].driver == "siw");
+  CHECK(ports[2].pci_place == "pci0000:00/0000:00:03.0");
+  CHECK(plain_driver_name("mlx5_core") == "mlx5");
+  CHECK(plain_driver_name("rdma_rxe") == "rxe");
+  CHECK(plain_driver_name("efa") == "efa");
+}
+
+TEST_CASE("the addresses of a port are those that are set, by index, and of a bounded number") {
+  Machine machine;
+  machine.add_port("mlx5_0", "4: ACTIVE", kGid);
+  for (int index = 2; index < 40; ++index)
+    machine.set_of_port("mlx5_0", "gids/" + std::to_string(index), index == 3 ? kNoGid : kGid);
+  machine.set_of_port("mlx5_0", "gid_attrs/types/2", "RoCE v2");
+  machine.set_of_port("mlx5_0", "gid_attrs/ndevs/2", "eth3");
+  machine.set_of_port("mlx5_0", "gids/no number", kGid);
+  const auto gids = gids_of(machine.devices().ports.at(0), machine.root());
+  REQUIRE(gids.size() == kMaxGids);
+  CHECK(gids[0] == RdmaGid{.index = 1, .gid = kGid});
+  CHECK(gids[1] == RdmaGid{.index = 2, .gid = kGid, .type = "RoCE v2", .interface = "eth3"});
+  CHECK(gids[2].index == 4);
+  CHECK(gids.back().index == 17);
+  CHECK(gids_of({.device = "none", .number = "1"}, machine.root()).empty());
+}
+
+TEST_CASE("speeds that are none are unknown") {
+  for (const char* const rate :
+       {"", "fast", "-1 Gb/sec", "nan", "inf", "0 Gb/sec", "1e300 Gb/sec"}) {
+    Machine machine;
+    machine.add_port("mlx5_0", "4: ACTIVE", kGid);
+    machine.set_of_port("mlx5_0", "rate", rate);
+    CAPTURE(rate);
+    CHECK(machine.devices().ports.at(0).mbit == 0);
+  }
 }
 
 TEST_CASE("a process is on the node of its processors, if these are all of one") {
