@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/files.hpp"
 #include "base/names.hpp"
@@ -220,17 +221,20 @@ std::optional<int> own_numa_node(const fs::path& root) {
   return std::nullopt;
 }
 
-std::string nearest_device(const RdmaDevices& devices, std::optional<int> numa_node, int turn) {
-  std::vector<std::string> all;
-  std::vector<std::string> near;
+std::string nearest_device(const RdmaDevices& devices, const RdmaNeighbour& neighbour, int turn) {
+  using Nearness = std::pair<std::size_t, bool>;
+  std::vector<std::pair<Nearness, std::string>> active;
   for (const RdmaPort& port : devices.ports) {
-    if (port.state != "ACTIVE" || (!all.empty() && all.back() == port.device)) continue;
-    all.push_back(port.device);
-    if (numa_node && port.numa_node == numa_node) near.push_back(port.device);
+    const bool is_known = !active.empty() && active.back().second == port.device;
+    if (port.state != "ACTIVE" || is_known) continue;
+    const bool is_same_node = neighbour.numa_node && port.numa_node == neighbour.numa_node;
+    active.push_back(
+        {{common_bridges(port.pci_place, neighbour.pci_place), is_same_node}, port.device});
   }
-  if (all.size() < 2) return {};
-  const std::vector<std::string>& equals = near.empty() ? all : near;
-  return equals[static_cast<std::size_t>(turn) % equals.size()];
+  if (active.size() < 2) return {};
+  const Nearness nearest = std::ranges::max_element(active)->first;
+  std::erase_if(active, [&](const auto& device) { return device.first < nearest; });
+  return active[static_cast<std::size_t>(turn) % active.size()].second;
 }
 
 std::string obstacle_of(const RdmaDevices& devices) {

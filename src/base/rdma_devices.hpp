@@ -65,9 +65,16 @@ std::string plain_driver_name(std::string_view driver);
 /// Returns the node of all processors that this process may use; absent if they are of several.
 std::optional<int> own_numa_node(const std::filesystem::path& root = "/");
 
-/// Returns the active device beside `numa_node`; any active device if no device is there, or the
-/// node is unknown. Among equals `turn` decides. Empty where there is no choice.
-std::string nearest_device(const RdmaDevices& devices, std::optional<int> numa_node, int turn);
+/// What a device should be near to.
+struct RdmaNeighbour {
+  std::optional<int> numa_node{};  ///< Absent: unknown, or of several nodes.
+  std::string pci_place{};         ///< The place of a GPU, as pci_place() returns it; may be empty.
+};
+
+/// Returns the active device that has the most bridges in common with the neighbour's place; among
+/// equals one of its node of memory, and among these the one whose turn it is. Empty where there is
+/// no choice.
+std::string nearest_device(const RdmaDevices& devices, const RdmaNeighbour& neighbour, int turn);
 
 /// Returns what prevents the use of these devices, of which there is at least one, and the remedy.
 /// Empty if the kernel shows no obstacle.

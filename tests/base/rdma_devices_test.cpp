@@ -199,24 +199,50 @@ TEST_CASE("the nearest device is one of the process's node that is active, by tu
   machine.set_node_of("mlx5_2", "1");
   machine.set_node_of("mlx5_3", "-1");
   const RdmaDevices devices = machine.devices();
-  CHECK(nearest_device(devices, 0, 0) == "mlx5_0");
-  CHECK(nearest_device(devices, 0, 1) == "mlx5_1");
-  CHECK(nearest_device(devices, 0, 2) == "mlx5_0");
-  CHECK(nearest_device(devices, 1, 1) == "mlx5_2");
+  CHECK(nearest_device(devices, {.numa_node = 0}, 0) == "mlx5_0");
+  CHECK(nearest_device(devices, {.numa_node = 0}, 1) == "mlx5_1");
+  CHECK(nearest_device(devices, {.numa_node = 0}, 2) == "mlx5_0");
+  CHECK(nearest_device(devices, {.numa_node = 1}, 1) == "mlx5_2");
   // Without a node, or a device beside it, all are alike.
   CHECK(nearest_device(devices, {}, 3) == "mlx5_3");
-  CHECK(nearest_device(devices, 2, 1) == "mlx5_1");
+  CHECK(nearest_device(devices, {.numa_node = 2}, 1) == "mlx5_1");
 
   machine.add_port("mlx5_0", "1: DOWN", kGid);
-  CHECK(nearest_device(machine.devices(), 0, 0) == "mlx5_1");
+  CHECK(nearest_device(machine.devices(), {.numa_node = 0}, 0) == "mlx5_1");
+}
+
+TEST_CASE("a GPU's place on the bus comes before its node of memory, and that before the turn") {
+  RdmaDevices devices;
+  const auto add = [&](const char* device, const char* place, int node) {
+    devices.ports.push_back(
+        {.device = device, .state = "ACTIVE", .numa_node = node, .pci_place = place});
+  };
+  // Two switches below the first host bridge, one below the second.
+  add("mlx5_0", "pci0000:00/0000:00:01.0/0000:10:00.0/0000:11:00.0", 0);
+  add("mlx5_1", "pci0000:00/0000:00:02.0/0000:20:00.0/0000:21:00.0", 0);
+  add("mlx5_2", "pci0000:80/0000:80:01.0/0000:90:00.0/0000:91:00.0", 1);
+  add("mlx5_3", "pci0000:80/0000:80:01.0/0000:90:00.0/0000:92:00.0", 1);
+  const auto nearest = [&](const char* gpu, std::optional<int> node, int turn = 0) {
+    return nearest_device(devices, {.numa_node = node, .pci_place = gpu}, turn);
+  };
+  CHECK(nearest("pci0000:00/0000:00:02.0/0000:20:00.0/0000:2a:00.0", 1) == "mlx5_1");
+  CHECK(nearest("pci0000:80/0000:80:01.0/0000:90:00.0/0000:9a:00.0", {}, 0) == "mlx5_2");
+  CHECK(nearest("pci0000:80/0000:80:01.0/0000:90:00.0/0000:9a:00.0", {}, 1) == "mlx5_3");
+  // Below the same host bridge, and below none that is known.
+  CHECK(nearest("pci0000:00/0000:00:07.0/0000:70:00.0", {}, 1) == "mlx5_1");
+  CHECK(nearest("pci0000:c0/0000:c0:01.0/0000:c1:00.0", 1) == "mlx5_2");
+  CHECK(nearest("pci0000:c0/0000:c0:01.0/0000:c1:00.0", {}, 3) == "mlx5_3");
+  // A device that is down is not near.
+  devices.ports[1].state = "DOWN";
+  CHECK(nearest("pci0000:00/0000:00:02.0/0000:20:00.0/0000:2a:00.0", 1) == "mlx5_0");
 }
 
 TEST_CASE("without a choice no device is the nearest") {
   Machine machine;
-  CHECK(nearest_device(machine.devices(), 0, 0).empty());
+  CHECK(nearest_device(machine.devices(), {.numa_node = 0}, 0).empty());
   machine.add_port("mlx5_0", "4: ACTIVE", kGid);
   machine.add_port("mlx5_1", "1: DOWN", kNoGid);
-  CHECK(nearest_device(machine.devices(), 0, 0).empty());
+  CHECK(nearest_device(machine.devices(), {.numa_node = 0}, 0).empty());
 }
 
 TEST_CASE("the first thing in the way is named, with the remedy") {
