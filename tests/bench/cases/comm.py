@@ -182,7 +182,7 @@ def all_reduce_here(programs, ranks):
 
 # Both libraries by TCP on the loopback interface, although all ranks are on this host.
 TCP_OF_MPI = [("pml", "ob1"), ("btl", "self,tcp"), ("btl_tcp_if_include", "lo")]
-TCP_OF_OURS = {"FASTGPU_COMM_TRANSPORT": "tcp"}
+TCP_OF_OURS = {"FASTGPU_COMM_SHARED_MEMORY": "0", "FASTGPU_COMM_TRANSPORT": "tcp"}
 
 
 def collectives_here(programs, ranks, caches, mca=(), environment=()):

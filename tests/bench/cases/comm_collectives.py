@@ -69,7 +69,7 @@ def collectives_over_tcp(found):
     text = (
         "## All collectives over TCP\n\n"
         "As above with warm caches, but both libraries use TCP on the loopback interface, as they "
-        "would between hosts (`FASTGPU_COMM_TRANSPORT=tcp`, `--mca btl self,tcp`). "
+        "would between hosts (`FASTGPU_COMM_SHARED_MEMORY=0`, `--mca btl self,tcp`). "
         f"**Bold: Open MPI is faster**, in {lost} of {cases} cases.\n"
     )
     return "\n".join([text, *parts])
