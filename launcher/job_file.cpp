@@ -137,7 +137,8 @@ JobFile read_job_file(const config::Document& document) {
        "secrets",        "sync",        "workdir", "command",    "timeout",      "grace",
        "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
        "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
-       "retry_on",       "checkpoints", "slurm",   "kubernetes"});
+       "retry_on",       "checkpoints", "fetch",   "fetch_to",   "notify",       "slurm",
+       "kubernetes"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -171,6 +172,11 @@ JobFile read_job_file(const config::Document& document) {
     for (const config::Value& cause : causes->list())
       file.retry_on.push_back(state::parse_end_cause(cause.choice(retry_cause_words())));
   if (const auto place = root.find("checkpoints")) file.checkpoints = path_of(*place);
+  if (const auto paths = root.find("fetch"))
+    for (const config::Value& path : paths->list())
+      file.fetch.push_back(path_of(path));
+  if (const auto place = root.find("fetch_to")) file.fetch_to = path_of(*place);
+  if (const auto command = root.find("notify")) file.notify = command->text();
   if (const auto array = root.find("array"))
     file.array = array->parsed([](const std::string& text) {
       parse_array_range(text);
