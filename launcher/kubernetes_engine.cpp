@@ -47,6 +47,26 @@ bool has_finished(const SeenMpiJob& seen) {
          seen.job->phase == MpiJobPhase::failed;
 }
 
+/// When the server and the log stopped to answer. Absent while they do.
+struct Outage {
+  std::optional<SteadyClock::time_point> server{};
+  std::optional<SteadyClock::time_point> log{};
+};
+
+bool is_silence(const Error& e) {
+  return e.kind() == ErrorKind::transient || e.kind() == ErrorKind::timeout;
+}
+
+/// Returns how long an outage has lasted since `start`, which is set if it begins now. The observer
+/// hears of it once.
+milliseconds prolong(Outage& outage, std::optional<SteadyClock::time_point> Outage::*start,
+                     JobObserver& observer, const Error& e) {
+  const auto now = SteadyClock::now();
+  if (!outage.server && !outage.log) observer.connection_lost({"kubernetes"}, e);
+  if (!(outage.*start)) outage.*start = now;
+  return std::chrono::duration_cast<milliseconds>(now - *(outage.*start));
+}
+
 /// Reads the log of the launcher's pod, from where the last reading ended.
 class PodLogReader {
  public:
@@ -75,7 +95,12 @@ class PodLogReader {
                                           since, seconds, seen_any_ ? std::nullopt : request_.tail);
     try {
       api_.stream(
-          path, [this](std::string_view bytes) { log_.take(bytes); }, cancel);
+          path,
+          [this](std::string_view bytes) {
+            bytes_ += bytes.size();
+            log_.take(bytes);
+          },
+          cancel);
     } catch (const Error&) {
       log_.end(false);
       throw;
@@ -83,6 +108,9 @@ class PodLogReader {
     seen_any_ = true;
     log_.end(has_ended);
   }
+
+  /// Returns how much the server has sent.
+  std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   void pass_on(const PodLine& line, JobObserver& observer) const {
@@ -95,6 +123,7 @@ class PodLogReader {
   LogRequest request_;
   PodLog log_;
   std::string pod_;
+  std::uint64_t bytes_ = 0;
   bool seen_any_ = false;
 };
 
@@ -122,6 +151,8 @@ class KubernetesEngine final : public JobEngine {
         throw Error(ErrorKind::not_found, std::string(e.what()) +
                                               ": Kubeflow's MPI operator (MPIJob v2beta1) is not "
                                               "installed there, or the namespace is missing");
+      if (e.kind() == ErrorKind::conflict)
+        throw Error(ErrorKind::conflict, std::string(e.what()) + "; give this job another name");
       // A cancelled or lost request may have created the job.
       const bool may_exist = e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient;
       if (may_exist) remove_if_ours(id, key);
@@ -168,25 +199,19 @@ class KubernetesEngine final : public JobEngine {
         api_, job,
         {.rank = {}, .tail = options.tail, .since = options.since, .times = options.times},
         observer);
-    std::optional<SteadyClock::time_point> silent_since;
+    Outage outage;
     while (!cancel.requested()) {
       try {
-        const SeenMpiJob seen = look(id, cancel);
-        const bool is_over = has_finished(seen);
-        if (options.data && seen.pod && seen.pod->has_log)
-          reader.read(seen.pod->name, is_over ? LogMode::what_there_is : LogMode::follow, is_over,
-                      cancel);
-        silent_since.reset();
-        if (!seen.job) return gone_outcome();
-        if (is_over) return decide_mpijob(*seen.job, seen.pod, job.spec);
+        const auto seen = look_patiently(id, outage, observer, cancel);
+        const bool is_over = seen && has_finished(*seen);
+        const auto mode = is_over ? LogMode::what_there_is : LogMode::follow;
+        const bool is_read =
+            !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
+        if (is_over && is_read)
+          return seen->job ? decide_mpijob(*seen->job, seen->pod, job.spec) : gone_outcome();
       } catch (const Error& e) {
-        if (e.kind() == ErrorKind::interrupted) break;
-        if (e.kind() != ErrorKind::transient && e.kind() != ErrorKind::timeout) throw;
-        const auto now = SteadyClock::now();
-        if (!silent_since) observer.connection_lost({"kubernetes"}, e);
-        if (!silent_since) silent_since = now;
-        if (now - *silent_since >= times_.server_timeout)
-          throw e.during("job " + id + ", which is not affected");
+        if (e.kind() != ErrorKind::interrupted) throw;
+        break;
       }
       wait_or_cancel(times_.between_questions, cancel);
     }
@@ -208,24 +233,26 @@ class KubernetesEngine final : public JobEngine {
             JobObserver& observer, const Cancel& cancel) override {
     if (request.rank) require_rank(id, job.placement, *request.rank);
     PodLogReader reader(api_, job, request, observer);
-    for (bool is_first = true;; is_first = false) {
-      const SeenMpiJob seen = look(id, cancel);
-      const bool is_over = has_finished(seen);
-      if (!seen.pod && is_first && is_over)
-        throw Error(ErrorKind::not_found,
-                    "the pods of job " + id + " are gone, and its log with them");
-      const bool follows = request.mode == LogMode::follow && !is_over;
-      try {
-        if (seen.pod && seen.pod->has_log)
-          reader.read(seen.pod->name, follows ? LogMode::follow : LogMode::what_there_is, is_over,
-                      cancel);
-      } catch (const Error& e) {
-        if (e.kind() == ErrorKind::interrupted && follows) return;
-        if (e.kind() != ErrorKind::transient || !follows) throw;
-        observer.connection_lost({"kubernetes"}, e);
+    Outage outage;
+    try {
+      for (bool is_first = true; !cancel.requested(); is_first = false) {
+        const bool may_wait = request.mode == LogMode::follow;
+        const auto seen =
+            may_wait ? look_patiently(id, outage, observer, cancel) : look(id, cancel);
+        const bool is_over = seen && has_finished(*seen);
+        if (is_over && is_first && !seen->pod)
+          throw Error(ErrorKind::not_found,
+                      "the pods of job " + id + " are gone, and its log with them");
+        if (is_over || !may_wait) {
+          if (seen->pod && seen->pod->has_log)
+            reader.read(seen->pod->name, LogMode::what_there_is, is_over, cancel);
+          return;
+        }
+        if (seen) read_log(reader, *seen, LogMode::follow, outage, observer, cancel);
+        wait_or_cancel(times_.between_questions, cancel);
       }
-      if (!follows || cancel.requested()) return;
-      wait_or_cancel(times_.between_questions, cancel);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::interrupted || request.mode != LogMode::follow) throw;
     }
   }
 
@@ -247,6 +274,40 @@ class KubernetesEngine final : public JobEngine {
     const auto pods = api_.find(launcher_pods_path(api_.access().name_space, id), cancel);
     if (pods) seen.pod = parse_launcher_pod(*pods);
     return seen;
+  }
+
+  /// Looks at a job. Absent if the server does not answer. Throws once it has not done so for long.
+  std::optional<SeenMpiJob> look_patiently(const std::string& id, Outage& outage,
+                                           JobObserver& observer, const Cancel& cancel) {
+    try {
+      SeenMpiJob seen = look(id, cancel);
+      outage.server.reset();
+      return seen;
+    } catch (const Error& e) {
+      // A server that comes back refuses all logins until it has read the roles and accounts.
+      const bool is_back = e.kind() == ErrorKind::denied && (outage.server || outage.log);
+      if (!is_silence(e) && !is_back) throw;
+      if (prolong(outage, &Outage::server, observer, e) >= times_.server_timeout)
+        throw e.during("job " + id + ", which is not affected");
+      return std::nullopt;
+    }
+  }
+
+  /// Reads the log if there is one. Returns false if it should be tried again; true also once it
+  /// could not be read for long.
+  bool read_log(PodLogReader& reader, const SeenMpiJob& seen, LogMode mode, Outage& outage,
+                JobObserver& observer, const Cancel& cancel) const {
+    if (!seen.pod || !seen.pod->has_log) return true;
+    const std::uint64_t before = reader.bytes();
+    try {
+      reader.read(seen.pod->name, mode, has_finished(seen), cancel);
+      outage.log.reset();
+      return true;
+    } catch (const Error& e) {
+      if (!is_silence(e)) throw;
+      if (reader.bytes() != before) outage.log.reset();
+      return prolong(outage, &Outage::log, observer, e) >= times_.server_timeout;
+    }
   }
 
   /// Removes what a request has created whose answer was lost. A server that does not answer keeps

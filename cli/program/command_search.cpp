@@ -26,6 +26,7 @@ constexpr std::array kAliases = {
     Alias{"rm", "delete", ""},
     Alias{"destroy", "delete", ""},
     Alias{"copy", "cp", ""},
+    Alias{"scp", "cp", ""},
     Alias{"log", "logs", ""},
     Alias{"mpirun", "run", "job"},
     Alias{"horovodrun", "run", "job"},

@@ -38,13 +38,7 @@ class SlurmSetUp {
   /// Runs an action on all of the nodes. Throws the first failure.
   std::vector<launcher::NodeAnswer> call(std::span<const Node> nodes, const Words& words,
                                          const Secret& input, milliseconds limit) {
-    std::vector<launcher::NodeTask> tasks;
-    for (const Node& node : nodes)
-      tasks.push_back({.host = where_.of(node),
-                       .command = script_command(node, kSetUpSlurm, words(node)),
-                       .input = input.reveal()});
-    auto answers = launcher::ask(services_.ssh(), tasks, limit, services_.cancel());
-    services_.cancel().check();
+    auto answers = ask(nodes, words, input, limit);
     for (const launcher::NodeAnswer& answer : answers) {
       if (!answer.result.ok()) throw answer.result.error();
       check_script(answer, "set up Slurm");
@@ -93,14 +87,38 @@ class SlurmSetUp {
     call(nodes.first(1), words, {}, kApplyLimit);
   }
 
-  void remove(std::span<const Node> nodes) {
+  /// Ends Slurm where it can, and reports where it stays.
+  void remove(std::vector<Node> nodes) {
     for (const char* action : {"leave", "remove"}) {
       const auto words = [&](const Node&) { return std::vector<std::string>{action, id()}; };
-      call(nodes, words, {}, kApplyLimit);
+      const auto answers = ask(nodes, words, {}, kApplyLimit);
+      std::vector<Node> answered;
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto done = reached_by(answers[i], "end Slurm");
+        if (done.ok())
+          answered.push_back(nodes[i]);
+        else
+          services_.messages().warn(
+              std::string(done.error().what()) + "; Slurm stays on " + nodes[i].name.value +
+              ", and is removed by running there: " + launcher::slurm_removal_command());
+      }
+      nodes = std::move(answered);
     }
   }
 
  private:
+  std::vector<launcher::NodeAnswer> ask(std::span<const Node> nodes, const Words& words,
+                                        const Secret& input, milliseconds limit) {
+    std::vector<launcher::NodeTask> tasks;
+    for (const Node& node : nodes)
+      tasks.push_back({.host = where_.of(node),
+                       .command = script_command(node, kSetUpSlurm, words(node)),
+                       .input = input.reveal()});
+    auto answers = launcher::ask(services_.ssh(), tasks, limit, services_.cancel());
+    services_.cancel().check();
+    return answers;
+  }
+
   const std::string& id() const { return cluster_.id.value; }
 
   /// Returns the part of a node in Slurm: the first one has the controller.
@@ -147,7 +165,9 @@ void arrange_scheduler(Services& services, const ClusterName& name) {
     fault_point("scheduler:prepared");
     const Secret key = slurm.key(nodes.front());
     fault_point("scheduler:key");
-    slurm.apply(nodes, Secret(key.reveal() + "\n" + launcher::slurm_files(facts)));
+    // The script stays there, for a node that cannot be reached when the cluster goes.
+    slurm.apply(nodes, Secret(key.reveal() + "\n" + launcher::slurm_files(facts) + "# set_up\n" +
+                              kSetUpSlurm));
     fault_point("scheduler:applied");
     slurm.await(nodes);
   } catch (const Error& e) {
@@ -161,7 +181,7 @@ void remove_scheduler(Services& services, const state::Cluster& cluster,
   if (!provision::provider_info(cluster.provider).needs_hosts_file || !has_own_slurm(cluster) ||
       nodes.empty())
     return;
-  SlurmSetUp(services, cluster).remove(nodes);
+  SlurmSetUp(services, cluster).remove({nodes.begin(), nodes.end()});
 }
 
 }  // namespace fastgpu::cli

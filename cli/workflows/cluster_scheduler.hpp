@@ -21,6 +21,7 @@ void record_scheduler(const provision::Tools& tools, const ClusterName& name,
 void arrange_scheduler(Services& services, const ClusterName& name);
 
 /// Ends the scheduler on nodes that leave the cluster but continue to run: hosts of the user's own.
+/// Reports each node that does not answer, with the command that removes the scheduler there later.
 /// Does nothing for other providers, whose machines go.
 void remove_scheduler(Services& services, const state::Cluster& cluster,
                       std::span<const state::Node> nodes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -60,23 +61,26 @@ std::uint64_t Contexts::end() const {
 
 std::uint64_t CommunicatorNumber::tag_of(std::uint64_t sequence) noexcept {
   const std::uint64_t call = begin_ + sequence;
-  for (std::uint64_t end = end_; end <= call && !end_.compare_exchange_weak(end, call + 1);) {
-  }
+  end_ = std::max(end_, call + 1);
   return std::uint64_t{number_} << 52 | call % kSequences << 28;
 }
 
-CommunicatorNumber::Start::Start(CommunicatorNumber& context, CallKind kind)
-    : context_(context), is_collective_(kind != CallKind::message) {
-  if (is_collective_ && context_.is_collective_starting_.test_and_set(std::memory_order_acquire))
-    throw Error(
-        ErrorKind::usage,
-        "two threads begin calls of one communicator at the same time: every rank makes the "
-        "same calls in the same order, so begin them all in one thread");
-  lock_ = std::unique_lock(context_.starting_);
+CommunicatorNumber::Start::Start(CommunicatorNumber& context, CallKind kind) : context_(context) {
+  const Beginning mine = kind == CallKind::message ? Beginning::message : Beginning::collective;
+  for (Beginning other = Beginning::nothing; !context_.beginning_.compare_exchange_weak(
+           other, mine, std::memory_order_acquire, std::memory_order_relaxed);
+       other = Beginning::nothing) {
+    if (other == Beginning::collective && mine == Beginning::collective)
+      throw Error(
+          ErrorKind::usage,
+          "two threads begin calls of one communicator at the same time: every rank makes the "
+          "same calls in the same order, so begin them all in one thread");
+    if (other != Beginning::nothing) std::this_thread::yield();
+  }
 }
 
 CommunicatorNumber::Start::~Start() {
-  if (is_collective_) context_.is_collective_starting_.clear(std::memory_order_release);
+  context_.beginning_.store(Beginning::nothing, std::memory_order_release);
 }
 
 Communicator::Communicator(Connections connections)
@@ -99,6 +103,7 @@ Communicator::Communicator(std::shared_ptr<CommunicatorState> world, Group group
       group_(std::move(group)),
       self_{},
       context_(std::move(context)),
+      no_program_(std::make_shared<const PreparedProgram>(Program{}, Averaging::none, group_)),
       sent_(group_->size()),
       received_(group_->size()) {
   if (!world_) return;
@@ -114,6 +119,7 @@ void Communicator::use_plan(AllReducePlan plan) {
   if (plan == plan_) return;
   plan_ = plan;
   programs_.clear();
+  last_ = {};
 }
 
 // ---- the calls ----
@@ -183,6 +189,38 @@ Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, IfGone
   Work work = prepare_message(Direction::out, data, {}, to);
   work.is_courtesy = if_gone == IfGone::is_ignored;
   return work;
+}
+
+/// Returns whether messages go to the rank by a transport of ours. What is not so is left to the
+/// long way, which reports it.
+bool Communicator::may_move_now(Rank peer) const noexcept {
+  return mpi_group_ == nullptr && peer != self_ && peer.value >= 0 && peer.value < size();
+}
+
+/// Sends a message if that is done at once; otherwise returns false, with nothing done.
+bool Communicator::send_now(std::span<const std::byte> data, Rank to) {
+  if (!may_move_now(to)) return false;
+  const auto peer = static_cast<std::size_t>(to.value);
+  const CommunicatorNumber::Start start(*context_, CallKind::message);
+  Outgoing message{.peer = (*group_)[peer],
+                   .tag = first_tag(context_->tag_of(sent_[peer]), kMessageLane),
+                   .bytes = data};
+  if (!world_->engine.send_now(message)) return false;
+  ++sent_[peer];
+  return true;
+}
+
+/// Receives a message that has come already; otherwise returns false, with nothing done.
+bool Communicator::receive_now(std::span<std::byte> data, Rank from) {
+  if (!may_move_now(from)) return false;
+  const auto peer = static_cast<std::size_t>(from.value);
+  const CommunicatorNumber::Start start(*context_, CallKind::message);
+  Incoming message{.peer = (*group_)[peer],
+                   .tag = first_tag(context_->tag_of(received_[peer]), kMessageLane),
+                   .sink = {.memory = data}};
+  if (!world_->engine.receive_now(message)) return false;
+  ++received_[peer];
+  return true;
 }
 
 Work Communicator::prepare_barrier() {
@@ -281,12 +319,11 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
   std::uint64_t& sequence =
       direction ? (direction == Direction::out ? sent_ : received_)[peer] : sequence_;
   const bool is_by_mpi = is_offloaded(call);
-  auto program = is_by_mpi ? world_->no_program : program_of(call, direction);
+  auto program = is_by_mpi ? no_program_ : program_of(call, direction);
   call.sequence = sequence++;
   auto offloaded =
       is_by_mpi ? world_->collectives->prepare(mpi_group_, self_, call, {data, input}) : nullptr;
   return {.program = std::move(program),
-          .group = group_,
           .data = data,
           .input = input,
           .reduction = call.reduction,
@@ -306,17 +343,21 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
                        .is_average = is_average,
                        .root = call.root,
                        .direction = direction};
+  if (last_.program && last_.key == key) return last_.program;
   const auto known = programs_.find(key);
-  if (known != programs_.end()) return known->second;
+  if (known != programs_.end()) {
+    last_ = {known->first, known->second};
+    return last_.program;
+  }
   if (programs_.size() == kMostPrograms) programs_.clear();
   PlannedCall planned = plan_for(call, self_, topology_, direction);
-  auto made =
-      std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging);
+  auto made = std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging,
+                                                      group_);
   programs_.emplace(key, made);
   return made;
 }
 
-void Communicator::run(Work work, Reminder* reminder) {
+void Communicator::run(Work&& work, Reminder* reminder) {
   world_->engine.run(std::move(work), reminder);
 }
 

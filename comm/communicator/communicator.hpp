@@ -59,7 +59,7 @@ class CommunicatorNumber {
   CommunicatorNumber& operator=(const CommunicatorNumber&) = delete;
 
   std::uint32_t number() const noexcept { return number_; }
-  /// Returns the first part of the message tags of a call.
+  /// Returns the first part of the message tags of a call. Called during a Start.
   std::uint64_t tag_of(std::uint64_t sequence) noexcept;
 
   /// Held while a thread gives a call its place in the order of calls: one thread at a time.
@@ -74,17 +74,19 @@ class CommunicatorNumber {
 
    private:
     CommunicatorNumber& context_;
-    bool is_collective_;
-    std::unique_lock<std::mutex> lock_;
   };
 
  private:
+  /// What a thread is about to begin.
+  enum class Beginning : std::uint8_t { nothing, message, collective };
+
   Contexts* home_;  ///< Null for that of the whole job.
   std::uint32_t number_;
   std::uint64_t begin_;
-  std::atomic<std::uint64_t> end_;
-  std::atomic_flag is_collective_starting_;
-  std::mutex starting_;
+  std::uint64_t end_;  ///< Written during a Start.
+  /// A lock of one atomic operation, where a mutex takes two: it is held for less than a
+  /// microsecond, and hardly ever by two threads.
+  std::atomic<Beginning> beginning_ = Beginning::nothing;
 };
 
 /// Every rank makes the same collective calls in the same order; a call blocks until this rank's
@@ -147,10 +149,10 @@ class Communicator {
   Handle start_send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails);
   Handle start_receive(std::span<std::byte> data, Rank from);
   void send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails) {
-    run(prepare_send(data, to, if_gone));
+    if (!send_now(data, to)) run(prepare_send(data, to, if_gone));
   }
   void receive(std::span<std::byte> data, Rank from) {
-    run(prepare_message(Direction::in, {}, data, from));
+    if (!receive_now(data, from)) run(prepare_message(Direction::in, {}, data, from));
   }
   void receive(std::span<std::byte> data, Rank from, Reminder& reminder) {
     run(prepare_message(Direction::in, {}, data, from), &reminder);
@@ -216,10 +218,8 @@ class Communicator {
     Engine engine;
     Contexts contexts;
     std::byte nothing{};  ///< The content of a barrier's messages.
-    std::shared_ptr<const PreparedProgram> no_program =
-        std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
   };
-  using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
+  using Group = PreparedProgram::Group;  ///< Shared with work under way.
   struct ProgramKey {
     CallKind kind{};
     std::uint64_t bytes = 0;
@@ -229,6 +229,11 @@ class Communicator {
     std::optional<Direction> direction{};
 
     friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
+  };
+  /// The program of the latest call, which is mostly that of the next, too.
+  struct LastProgram {
+    ProgramKey key;
+    std::shared_ptr<const PreparedProgram> program;
   };
 
   Communicator(std::shared_ptr<CommunicatorState> world, Group group,
@@ -245,6 +250,10 @@ class Communicator {
                        Rank peer);
   Work prepare_barrier();
 
+  bool may_move_now(Rank peer) const noexcept;
+  bool send_now(std::span<const std::byte> data, Rank to);
+  bool receive_now(std::span<std::byte> data, Rank from);
+
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                std::optional<Direction> direction = {});
   std::shared_ptr<const PreparedProgram> program_of(const Call& call,
@@ -254,7 +263,7 @@ class Communicator {
   }
   void check_rank(std::string_view call, Rank rank) const;
   std::uint32_t agree_on_context(std::uint32_t wanted);
-  void run(Work work, Reminder* reminder = nullptr);
+  void run(Work&& work, Reminder* reminder = nullptr);
   Handle start(Work work);
 
   std::shared_ptr<CommunicatorState> world_;  ///< Shared by all communicators of the job.
@@ -265,10 +274,12 @@ class Communicator {
   AllReducePlan plan_{};
   const char* part_of_ = nullptr;
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
+  std::shared_ptr<const PreparedProgram> no_program_;  ///< The program of what MPI runs.
   std::uint64_t sequence_ = 0;
   std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
   std::vector<std::uint64_t> received_;                                    ///< Messages, by rank.
   std::map<ProgramKey, std::shared_ptr<const PreparedProgram>> programs_;  ///< Lately used.
+  LastProgram last_;                                                       ///< One of them.
 };
 
 }  // namespace fastgpu::comm

@@ -12,7 +12,7 @@ bool has_message(const Step& step) noexcept {
 }
 
 Rank world_rank(const Work& work, Rank rank) {
-  return (*work.group)[static_cast<std::size_t>(rank.value)];
+  return (*work.program->group)[static_cast<std::size_t>(rank.value)];
 }
 
 /// Returns memory of a size that is in `buffer`, which grows where it is too short.

@@ -102,9 +102,25 @@ std::shared_ptr<Operation> Engine::start(Work work) {
   return runner_.start(std::move(work));
 }
 
-void Engine::run(Work work, Reminder* reminder) {
+bool Engine::send_now(Outgoing& message) {
+  const Lock lock = enter();
+  count_waiting_thread();
+  const bool is_sent = runner_.send_now(message);
+  keep_watch();
+  return is_sent;
+}
+
+bool Engine::receive_now(Incoming& message) {
+  const Lock lock = enter();
+  count_waiting_thread();
+  const bool has_come = runner_.receive_now(message);
+  keep_watch();
+  return has_come;
+}
+
+void Engine::run(Work&& work, Reminder* reminder) {
   Lock lock = enter();
-  count_waiting_thread(work);
+  if (!work.is_courtesy) count_waiting_thread();
   AdaptiveWait looks(spin_policy_, kYieldsOfDirectRun);
   const auto operation =
       runner_.run_or_start(std::move(work), [&] { return entering_ == 0 && !looks.pause(); });
@@ -114,9 +130,9 @@ void Engine::run(Work work, Reminder* reminder) {
 }
 
 /// A thread that has once waited may do what other ranks wait for.
-void Engine::count_waiting_thread(const Work& work) {
+void Engine::count_waiting_thread() {
   const std::thread::id self = std::this_thread::get_id();
-  if (work.is_courtesy || self == last_waiting_) return;
+  if (self == last_waiting_) return;
   waiting_threads_.insert(self);
   last_waiting_ = self;
 }
@@ -200,7 +216,7 @@ void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
   AdaptiveWait adaptive_wait(spin_policy_, kYieldsOfWaiter);
   WaitClock clock;
   ++waiters_;
-  count_waiting_thread(operation.work());
+  if (!operation.work().is_courtesy) count_waiting_thread();
   while (!operation.is_done()) {
     if (clock.is_due()) check_interpreter(lock);
     if (runner_.progress()) {

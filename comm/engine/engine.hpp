@@ -65,8 +65,13 @@ class Engine final : private RunnerEvents {
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
 
+  /// Move a message of few bytes within the call, on the lane kMessageLane. Return false, with
+  /// nothing done, if it is not possible at once: then it takes an operation.
+  bool send_now(Outgoing& message);
+  bool receive_now(Incoming& message);
+
   /// Begins, and waits until it is done. Throws what `start` and `wait` throw.
-  void run(Work work, Reminder* reminder = nullptr);
+  void run(Work&& work, Reminder* reminder = nullptr);
 
   /// Lets the engine's own thread drive from now on while no thread waits.
   void drive_in_background();
@@ -110,7 +115,7 @@ class Engine final : private RunnerEvents {
   /// threads.
   Lock enter() const;
   void wait(Lock& lock, Operation& operation, Reminder* reminder);
-  void count_waiting_thread(const Work& work);
+  void count_waiting_thread();
   bool has_work() const;
   void check_interpreter(Lock& lock);
   void give_warnings(Lock& lock);

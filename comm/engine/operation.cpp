@@ -39,17 +39,17 @@ void StepMemory::finish(StepIndex step) const {
   const PreparedProgram& prepared = *work_.program;
   if (!prepared.is_sum[step]) return;
   comm::finish(bytes(prepared.program.steps[step].to), work_.reduction,
-               static_cast<int>(work_.group->size()));
+               static_cast<int>(work_.program->group->size()));
 }
 
 void StepMemory::finish_all() const {
   if (work_.program->averaging == Averaging::at_end)
-    comm::finish(work_.data, work_.reduction, static_cast<int>(work_.group->size()));
+    comm::finish(work_.data, work_.reduction, static_cast<int>(work_.program->group->size()));
 }
 
 MessageTag tag_of(const Work& work, StepIndex step) noexcept {
-  const std::uint64_t lane = work.program->program.steps[step].lane;
-  return {work.tag_base | lane << 20 | work.program->number[step]};
+  const MessageTag first = first_tag(work.tag_base, work.program->program.steps[step].lane);
+  return {first.value | work.program->number[step]};
 }
 
 // ---- operations ----
@@ -97,7 +97,7 @@ bool Operation::is_small() const noexcept {
 
 /// Divides this rank's part of an average, in a copy if the input is separate.
 void Operation::divide() {
-  const int ranks = static_cast<int>(work_.group->size());
+  const int ranks = static_cast<int>(work_.program->group->size());
   if (work_.input.empty()) return finish(work_.data, work_.reduction, ranks);
   divided_.assign(work_.input.begin(), work_.input.end());
   finish(divided_, work_.reduction, ranks);
@@ -151,7 +151,7 @@ void Operation::finished(StepIndex step) {
 
 void Operation::finished_offloaded() {
   left_ = 0;
-  finish(work_.data, work_.reduction, static_cast<int>(work_.group->size()));
+  finish(work_.data, work_.reduction, static_cast<int>(work_.program->group->size()));
 }
 
 std::vector<Pending> Operation::pending() const {

@@ -20,7 +20,6 @@ namespace fastgpu::comm {
 /// The work of an operation. Buffers belong to the caller, and must stay in place until it is done.
 struct Work {
   std::shared_ptr<const PreparedProgram> program;  ///< Shared with the cache that it comes from.
-  std::shared_ptr<const std::vector<Rank>> group;  ///< World ranks of the program's ranks.
   std::span<std::byte> data{};
   std::span<const std::byte> input{};
   Reduction reduction{};       ///< The operation and the type of the elements.
@@ -59,6 +58,10 @@ class StepMemory {
 
 /// Returns the tag of the message of a step.
 MessageTag tag_of(const Work& work, StepIndex step) noexcept;
+/// Returns the tag of the first message on a lane.
+constexpr MessageTag first_tag(std::uint64_t tag_base, std::uint8_t lane) noexcept {
+  return {tag_base | std::uint64_t{lane} << kChannelBits};
+}
 
 class Operation;
 
@@ -128,7 +131,9 @@ class Operation {
  private:
   void divide();
   StepMemory memory() { return {work_, scratch_}; }
-  Rank world_rank(Rank rank) const { return (*work_.group)[static_cast<std::size_t>(rank.value)]; }
+  Rank world_rank(Rank rank) const {
+    return (*work_.program->group)[static_cast<std::size_t>(rank.value)];
+  }
 
   Work work_;
   std::vector<std::byte> scratch_;

@@ -28,9 +28,6 @@ constexpr std::uint64_t kShortInside = 2 << 10;
 constexpr std::uint64_t kShortAcross = 8 << 10;
 constexpr std::uint64_t kShortOfTwo = 32 << 10;  // Two ranks send no more in one step than in two.
 
-/// The lane of messages between two ranks, which no collective uses.
-constexpr std::uint8_t kMessageLane = 255;
-
 /// Returns where the sums are divided. In most programs each sum is made on one rank, which also
 /// divides it.
 Averaging averaging_of(const SchedulePlan& plan) {

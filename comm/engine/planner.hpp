@@ -1,6 +1,7 @@
 // The choice of the program that runs a call.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -12,6 +13,9 @@
 #include "comm/schedule/topology.hpp"
 
 namespace fastgpu::comm {
+
+/// The lane of messages between two ranks, which no collective uses.
+constexpr std::uint8_t kMessageLane = 255;
 
 /// Returns `world` with the ranks of a group alone, numbered as in the group.
 Topology topology_of(std::span<const Rank> group, const Topology& world);

@@ -43,8 +43,9 @@ class Written {
 
 }  // namespace
 
-PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_plan)
+PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_plan, Group ranks)
     : program(std::move(program_to_run)),
+      group(std::move(ranks)),
       dependencies(dependencies_of(program)),
       averaging(averaging_of_plan) {
   number_messages();

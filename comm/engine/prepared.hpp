@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "comm/schedule/dependencies.hpp"
@@ -10,7 +11,8 @@
 namespace fastgpu::comm {
 
 /// Most messages on one channel, and most of lanes: what a message's tag has room for.
-constexpr std::uint64_t kMostOnChannel = std::uint64_t{1} << 20;
+constexpr int kChannelBits = 20;
+constexpr std::uint64_t kMostOnChannel = std::uint64_t{1} << kChannelBits;
 
 /// The place where the interpreter divides the sums of an average. It is part of the plan, so that
 /// all ranks do the same.
@@ -25,11 +27,14 @@ enum class Averaging : std::uint8_t {
 constexpr std::size_t kMostInOrder = 64;
 
 struct PreparedProgram {
-  /// Throws ErrorKind::usage if a channel has more messages than tags,
-  /// ErrorKind::internal where sums and half-made sums cannot be.
-  PreparedProgram(Program program, Averaging averaging);
+  using Group = std::shared_ptr<const std::vector<Rank>>;
+
+  /// `ranks` are the world ranks of the program's ranks. Throws ErrorKind::usage if a channel has
+  /// more messages than tags, ErrorKind::internal where sums and half-made sums cannot be.
+  PreparedProgram(Program program, Averaging averaging, Group ranks);
 
   Program program;
+  Group group;  ///< Shared with the communicator. World ranks of the program's ranks.
   Dependencies dependencies;
   std::vector<std::uint32_t> number;  ///< The place of each step on its channel.
   std::vector<bool>

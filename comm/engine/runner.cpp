@@ -124,13 +124,35 @@ std::shared_ptr<Operation> Runner::start(Work work) {
   return start(std::move(work), Begun{});
 }
 
-std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<bool()>& wait) {
-  // A rank that makes no other calls hears of the failures of others, too.
-  if (++direct_runs_ % kDirectRunsBetweenLooks == 0) {
-    read_notices();
-    progress();
-  }
-  if (!can_run_directly(work)) return start(std::move(work));
+/// Looks for news once in many calls that run directly: a rank that makes no other calls learns of
+/// the failures of others, too.
+void Runner::look_now_and_then() {
+  if (++direct_runs_ % kDirectRunsBetweenLooks != 0) return;
+  read_notices();
+  progress();
+}
+
+bool Runner::send_now(Outgoing& message) {
+  look_now_and_then();
+  if (!can_move_now(message.peer, message.bytes.size()) ||
+      !routes_.to(message.peer).transport->send_now(message))
+    return false;
+  stalls_.step_finished();
+  return true;
+}
+
+bool Runner::receive_now(Incoming& message) {
+  look_now_and_then();
+  if (!can_move_now(message.peer, message.sink.memory.size()) ||
+      !routes_.to(message.peer).transport->receive_now(message))
+    return false;
+  stalls_.step_finished();
+  return true;
+}
+
+std::shared_ptr<Operation> Runner::run_or_start(Work&& work, const std::function<bool()>& wait) {
+  look_now_and_then();
+  if (!is_clear() || !DirectRun::suits(work, routes_)) return start(std::move(work));
   if (work.has_note) calls_.begin(call_number({work.tag_base}), work.call);
   DirectRun run(work, routes_, direct_scratch_);
   const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
@@ -146,9 +168,13 @@ std::shared_ptr<Operation> Runner::run_or_start(Work work, const std::function<b
 
 /// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
 /// has happened that an operation has to end with.
-bool Runner::can_run_directly(const Work& work) const {
-  return active_.empty() && !failure_ && !trouble_ && !has_losses_ && !calls_.has_early() &&
-         DirectRun::suits(work, routes_);
+bool Runner::is_clear() const noexcept {
+  return active_.empty() && !failure_ && !trouble_ && !has_losses_ && !calls_.has_early();
+}
+
+bool Runner::can_move_now(Rank peer, std::size_t bytes) const {
+  const std::size_t most = routes_.to(peer).capabilities.most_now;
+  return is_clear() && most > 0 && bytes <= most;
 }
 
 std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
@@ -194,7 +220,7 @@ void Runner::begin_step(Operation& operation, StepIndex step) {
     finished_.emplace_back(&operation, step);
     return;
   }
-  const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
+  const Rank peer = (*operation.work().program->group)[static_cast<std::size_t>(what.peer.value)];
   const auto& lost = loss_of(peer);
   const bool is_send = what.kind == StepKind::send;
   if (lost && is_send) {

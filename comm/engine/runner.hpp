@@ -62,7 +62,12 @@ class Runner final : private TransportEvents, private ControlEvents {
 
   /// Runs as much of a work as can be done at once, and returns an operation for the rest; null
   /// without a rest. `wait` waits between two looks, and returns false to end them.
-  std::shared_ptr<Operation> run_or_start(Work work, const std::function<bool()>& wait);
+  std::shared_ptr<Operation> run_or_start(Work&& work, const std::function<bool()>& wait);
+
+  /// Move a message of few bytes at once, without an operation. Return false, with nothing done, if
+  /// something is in its way.
+  bool send_now(Outgoing& message);
+  bool receive_now(Incoming& message);
 
   /// Moves what can be moved; returns false where that was nothing.
   bool progress();
@@ -106,7 +111,9 @@ class Runner final : private TransportEvents, private ControlEvents {
     std::span<const std::byte> scratch{};
   };
 
-  bool can_run_directly(const Work& work) const;
+  void look_now_and_then();
+  bool is_clear() const noexcept;
+  bool can_move_now(Rank peer, std::size_t bytes) const;
   std::shared_ptr<Operation> start(Work work, const Begun& begun);
   void begin(Operation& operation);
   void begin_steps(Operation& operation);

@@ -189,7 +189,7 @@ void StallDetector::ask_and_accuse(const Operation& operation, std::chrono::mill
 }
 
 void StallDetector::fail_offloaded(const Operation& operation) const {
-  for (const Rank peer : *operation.work().group)
+  for (const Rank peer : *operation.work().program->group)
     if (const auto& lost = state_.lost[static_cast<std::size_t>(peer.value)]) throw Error(*lost);
   throw Error(ErrorKind::transient, std::string(operation.work().offloaded->library()) +
                                         " has not ended it within " +

@@ -230,7 +230,8 @@ std::unique_ptr<FabricEndpoint> open_wanted(const FabricSettings& settings,
                                             const FabricSite& site) {
   const FabricLibrary library(settings.plugin);
   const Found found(library, settings, site.ranks);
-  const std::string nearest = nearest_device(rdma_devices(), own_numa_node(), site.turn);
+  const std::string nearest =
+      nearest_device(rdma_devices(), neighbour_of(settings.gpu, current_gpu()), site.turn);
   const auto index = choose(found.all(), settings, site.near, nearest);
   if (!index) throw nothing_found(found, settings);
   return open_offer(library, found, *index, settings, site);
@@ -263,7 +264,8 @@ OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& s
     return {.lack = e.what()};
   }
   const Found found(*library, settings, site.ranks);
-  const std::string nearest = nearest_device(devices, own_numa_node(), site.turn);
+  const std::string nearest =
+      nearest_device(devices, neighbour_of(settings.gpu, current_gpu()), site.turn);
   if (const auto index = choose(found.all(), settings, site.near, nearest))
     return open_welcome(*library, found, *index, settings, site);
   const std::string obstacle = obstacle_of(devices);

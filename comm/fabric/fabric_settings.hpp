@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/fabric/plugin.hpp"
+#include "comm/fabric/rank_gpu.hpp"
 
 namespace fastgpu::comm::fabric {
 
@@ -40,6 +41,7 @@ struct FabricSettings {
   /// Devices that carry messages beside the first one; the other ranks name as many.
   std::vector<std::string> further_devices{};
   std::optional<Put> put{};  ///< Absent: the best that the provider can do.
+  GpuVariables gpu{};        ///< The rank's GPU, to which its device is to be near.
   std::string plugin{};      ///< The plugin's file; empty: the usual place.
   /// Whether the job ends if a fabric does not reach a rank that shares no memory with this one.
   bool is_required = false;

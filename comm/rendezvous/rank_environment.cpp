@@ -120,9 +120,20 @@ std::vector<std::string> names_in(const std::string& text, const NameList& list)
   return names;
 }
 
+/// Reads the number of the rank on its machine as run job, torchrun, mpirun and Slurm set it, and
+/// the GPUs that it sees. What is no number is none.
+fabric::GpuVariables gpu_variables(const Environment& environment) {
+  fabric::GpuVariables variables{.visible = environment("CUDA_VISIBLE_DEVICES")};
+  for (const char* const name :
+       {"FASTGPU_LOCAL_RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const auto text = environment(name); text && !variables.local_rank)
+      variables.local_rank = to_number<int>(*text);
+  return variables;
+}
+
 /// Reads the variables after those of interfaces and the transport.
 fabric::FabricSettings fabric_settings(const Environment& environment, const JobPlace& place) {
-  fabric::FabricSettings settings{.need = need_of(place)};
+  fabric::FabricSettings settings{.need = need_of(place), .gpu = gpu_variables(environment)};
   settings.plugin = environment("FASTGPU_COMM_FABRIC_PLUGIN").value_or("");
   if (const auto text = environment("FASTGPU_COMM_FABRIC_DEVICE")) {
     auto names = names_in(*text, {.variable = "FASTGPU_COMM_FABRIC_DEVICE",

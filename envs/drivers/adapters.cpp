@@ -32,13 +32,62 @@ bool has_erdma(const NodeFacts& facts) {
 const NodeFile kLockLimits{"/etc/security/limits.d/90-fastgpu-rdma.conf",
                            "* - memlock unlimited\nroot - memlock unlimited\n"};
 
+/// The permissions that the kernel itself gives, for systems whose own rules take them away.
+const NodeFile kOpenDevices{"/etc/udev/rules.d/99-fastgpu-rdma.rules",
+                            "SUBSYSTEM==\"infiniband_verbs\", KERNEL==\"uverbs*\", MODE=\"0666\"\n"
+                            "SUBSYSTEM==\"misc\", KERNEL==\"rdma_cm\", MODE=\"0666\"\n"};
+
+/// The modules by which programs reach RDMA devices, loaded at each boot.
+const NodeFile kRdmaModules{"/etc/modules-load.d/fastgpu-rdma.conf", "ib_uverbs\nrdma_ucm\n"};
+
+/// Returns whether a device is supported by the software of its vendor's installer.
+bool has_installer(const RdmaDevice& device) {
+  return device.driver == "efa" || device.driver == "erdma";
+}
+
+/// Returns whether the node has a device that the distribution's own libraries support.
+bool has_standard_device(const NodeFacts& facts) {
+  return has_mellanox_adapter(facts) || !std::ranges::all_of(facts.rdma, has_installer);
+}
+
 /// Returns the distribution's packages by which programs use the adapters. The installer of EFA
 /// brings its own, that of eRDMA all but libfabric.
 std::vector<std::string> library_packages(const NodeFacts& facts, const PackageManager& manager) {
   std::vector<std::string> names;
-  if (has_mellanox_adapter(facts)) names = manager.verbs_packages();
-  if (has_mellanox_adapter(facts) || has_erdma(facts)) names.push_back(manager.fabric_package());
+  if (has_standard_device(facts)) names = manager.verbs_packages();
+  if (has_standard_device(facts) || has_erdma(facts)) names.push_back(manager.fabric_package());
   return names;
+}
+
+/// Returns whether the files are there by which programs use the kernel's devices. EFA is used
+/// without a connection manager.
+bool has_device_files(const NodeFacts& facts) {
+  const auto has = [&](std::string_view prefix) {
+    return std::ranges::any_of(facts.rdma_files,
+                               [&](const RdmaFile& file) { return file.name.starts_with(prefix); });
+  };
+  const bool is_efa_alone = std::ranges::all_of(
+      facts.rdma, [](const RdmaDevice& device) { return device.driver == "efa"; });
+  return has("uverbs") && (is_efa_alone || has("rdma_cm"));
+}
+
+/// Loads the modules that make the files of devices. Absent if the kernel shows no device yet.
+std::optional<DriverStep> modules_step(const NodeFacts& facts) {
+  if (facts.rdma.empty()) return std::nullopt;
+  return make_step("Load the kernel's modules for RDMA, now and at each boot",
+                   has_device_files(facts),
+                   {write_file(kRdmaModules), {"modprobe", "-a", "ib_uverbs", "rdma_ucm"}});
+}
+
+/// Lets all users open RDMA devices, as the kernel does. Absent if no rule of the node differs.
+std::optional<DriverStep> permission_step(const NodeFacts& facts) {
+  const bool is_open = std::ranges::all_of(facts.rdma_files, &RdmaFile::is_open);
+  if (is_open && !has_file(facts, kOpenDevices)) return std::nullopt;
+  return make_step("Let programs open RDMA devices", is_open,
+                   {write_file(kOpenDevices),
+                    {"udevadm", "control", "--reload"},
+                    {"udevadm", "trigger", "--settle", "--action=add", "--sysname-match=uverbs*",
+                     "--sysname-match=rdma_cm"}});
 }
 
 std::optional<DriverStep> library_step(const NodeFacts& facts, const PackageManager& manager) {
@@ -86,6 +135,10 @@ bool has_rdma_adapter(const NodeFacts& facts) {
   return has_mellanox_adapter(facts) || has_efa(facts) || has_erdma(facts);
 }
 
+bool has_rdma(const NodeFacts& facts) {
+  return has_rdma_adapter(facts) || !facts.rdma.empty();
+}
+
 std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
                                       const PackageManager& manager) {
   std::vector<DriverStep> steps;
@@ -99,11 +152,11 @@ std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& fac
     steps.push_back(make_step("Install eRDMA " + recipe.erdma.version, has_module(facts, "erdma"),
                               run_installer(manager, recipe.erdma, "erdma", "erdma_installer",
                                             {"./install.sh", "--batch"})));
-  if (auto libraries = library_step(facts, manager)) steps.push_back(std::move(*libraries));
-  if (!has_rdma_adapter(facts)) return steps;
-  auto limits =
-      files_step("Let programs lock memory for RDMA adapters", {kLockLimits}, facts, true);
-  if (limits) steps.push_back(std::move(*limits));
+  if (!has_rdma(facts)) return steps;
+  for (const auto& step :
+       {library_step(facts, manager), modules_step(facts), permission_step(facts),
+        files_step("Let programs lock memory for RDMA adapters", {kLockLimits}, facts, true)})
+    if (step) steps.push_back(*step);
   return steps;
 }
 

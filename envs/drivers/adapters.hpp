@@ -1,4 +1,4 @@
-// Steps for network adapters that reach into GPU memory: only for hardware that is present.
+// Steps for network adapters with RDMA: only for hardware that is present.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,12 @@ namespace fastgpu::envs {
 bool has_mellanox_adapter(const NodeFacts& facts);
 bool has_rdma_adapter(const NodeFacts& facts);  ///< Any adapter with RDMA: Mellanox, EFA, eRDMA.
 
+/// Returns true for a node with such an adapter, or with another RDMA device of its kernel.
+bool has_rdma(const NodeFacts& facts);
+
 /// Returns the steps for EFA's and eRDMA's drivers, from their vendors' installers, for the
-/// libraries by which programs use adapters, and for the limit of the memory that they lock.
+/// libraries, modules and permissions by which programs use RDMA devices, and for the limit of the
+/// memory that they lock. Empty for a node without RDMA.
 std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
                                       const PackageManager& manager);
 

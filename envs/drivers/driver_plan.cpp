@@ -235,13 +235,16 @@ void check_gpu(const NodeFacts& facts) {
                 "Huawei's images, and CANN with 'cann' in an env.yaml");
   if (is_of("amd")) throw Error(ErrorKind::usage, "the node has no NVIDIA GPU, but one of AMD");
   throw Error(ErrorKind::usage,
-              "the node has no GPU; --assume-gpu L40S:8 --dry-run shows the plan for one");
+              "the node has no GPU and no RDMA device; --assume-gpu L40S:8 --dry-run shows the "
+              "plan for a GPU");
 }
 
 }  // namespace
 
 std::vector<DriverStep> driver_steps(const Recipe& recipe, const NodeFacts& facts,
                                      const Matrix& matrix, Index index) {
+  if (facts.gpus.empty() && has_rdma(facts))
+    return adapter_steps(recipe, facts, *package_manager(facts));
   check_gpu(facts);
   return Planner(recipe, facts, matrix, index).make();
 }

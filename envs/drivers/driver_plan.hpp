@@ -13,8 +13,9 @@ namespace fastgpu::envs {
 enum class Index : std::uint8_t { perhaps_old, just_read };
 
 /// Returns the steps for the driver, CUDA and their companions, in order; finished steps are
-/// included. Throws ErrorKind::usage if it is not possible (no GPU, a driver that does not support
-/// it, a system without packages).
+/// included. A node without a GPU that has RDMA gets those for RDMA alone. Throws ErrorKind::usage
+/// if it is not possible (neither of them, a driver that does not support the GPU, a system without
+/// packages).
 std::vector<DriverStep> driver_steps(const Recipe& recipe, const NodeFacts& facts,
                                      const Matrix& matrix, Index index);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "envs/drivers/adapters.hpp"
 #include "envs/drivers/packages.hpp"
 #include "envs/drivers/steps.hpp"
 
@@ -12,6 +13,13 @@ namespace fastgpu::envs {
 NodeGoal driver_goal(const Recipe& recipe, const Matrix& matrix) {
   return {packages_of_interest(recipe, matrix), {[=](const NodeFacts& facts, Index index) {
             return driver_steps(recipe, facts, matrix, index);
+          }}};
+}
+
+NodeGoal rdma_goal(const Recipe& recipe) {
+  return {{}, {[=](const NodeFacts& facts, Index /*index*/) -> std::vector<DriverStep> {
+            if (!has_rdma(facts)) return {};
+            return adapter_steps(recipe, facts, *package_manager(facts));
           }}};
 }
 

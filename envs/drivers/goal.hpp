@@ -19,6 +19,8 @@ struct NodeGoal {
 
 /// Returns the goal of driver_steps.
 NodeGoal driver_goal(const Recipe& recipe, const Matrix& matrix);
+/// Returns the goal of adapter_steps: nothing for a node without RDMA.
+NodeGoal rdma_goal(const Recipe& recipe);
 /// Returns the goal of package_steps.
 NodeGoal package_goal(const std::vector<std::string>& names);
 /// Returns the goal of cann_steps.

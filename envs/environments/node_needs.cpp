@@ -71,6 +71,7 @@ NodeNeeds read_node_needs(const Value& root) {
   if (const auto driver = root.find("driver")) needs.driver = release_of(*driver, "580");
   if (const auto cuda = root.find("cuda")) needs.cuda = release_of(*cuda, "13.0");
   if (const auto cann = root.find("cann")) needs.cann = cann_of(*cann);
+  if (const auto rdma = root.find("rdma")) needs.rdma = rdma->boolean();
   return needs;
 }
 
@@ -79,6 +80,7 @@ std::string to_yaml(const NodeNeeds& needs) {
   if (!needs.driver.empty()) out += "driver: " + yaml_scalar(needs.driver) + "\n";
   if (!needs.cuda.empty()) out += "cuda: " + yaml_scalar(needs.cuda) + "\n";
   if (needs.cann) out += to_yaml(*needs.cann);
+  if (needs.rdma) out += "rdma: true\n";
   return out;
 }
 

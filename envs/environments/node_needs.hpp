@@ -17,8 +17,9 @@ struct NodeNeeds {
   std::string driver{};            ///< "580", "580.95.05"; empty: not required.
   std::string cuda{};              ///< The toolkit: "13.0"; empty: not required.
   std::optional<Cann> cann{};
+  bool rdma = false;  ///< The software for RDMA, on the nodes that have it.
 
-  bool any() const noexcept { return !apt.empty() || wants_gpu() || cann; }
+  bool any() const noexcept { return !apt.empty() || wants_gpu() || cann || rdma; }
   bool wants_gpu() const noexcept { return !driver.empty() || !cuda.empty(); }
 };
 

@@ -316,9 +316,10 @@ std::string word_for(Bytecode bytecode) {
 }
 
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "from", "python", "packages", "pip", "sources", "builder", "channels",
-                   "mpi", "bytecode", "index", "index_strategy", "index_for", "apt", "driver",
-                   "cuda", "cann", "variables", "post_install"});
+  root.allow_only({"name",    "from",           "python",    "packages",  "pip",
+                   "sources", "builder",        "channels",  "mpi",       "bytecode",
+                   "index",   "index_strategy", "index_for", "apt",       "driver",
+                   "cuda",    "cann",           "rdma",      "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {

@@ -137,6 +137,8 @@ class Reader {
       seen_by_tools_.push_back({.vendor = "ascend"});
     else if (word == "rdma")
       facts_.rdma.push_back({line[0], line[1]});
+    else if (word == "rdma_file")
+      facts_.rdma_files.push_back({line[0], is_open_to_all(line[1])});
     else if (word == "module") {
       add_once(facts_.modules, line[0]);
       if (line[0] == "nouveau") facts_.nvidia.nouveau = true;
@@ -174,6 +176,12 @@ class Reader {
       facts_.files[line[0]] = line[1];
     else if (word == "service")
       add_once(facts_.services, line[0]);
+  }
+
+  /// Returns whether the mode of a file, "666", lets every user read and write it.
+  static bool is_open_to_all(std::string_view mode) {
+    constexpr std::string_view kOpen = "67";
+    return !mode.empty() && kOpen.find(mode.back()) != kOpen.npos;
   }
 
   static Sudo sudo_of(const std::string& word) {

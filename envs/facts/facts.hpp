@@ -49,6 +49,13 @@ struct RdmaDevice {
   std::string driver{};  ///< "mlx5_core", "efa", "erdma"
 };
 
+/// A file by which programs use RDMA devices.
+struct RdmaFile {
+  std::string name;  ///< "uverbs0", "rdma_cm": in /dev/infiniband.
+  /// Whether every user may open it.
+  bool is_open = false;
+};
+
 struct Disk {
   std::string path;  ///< "/opt": a place for software.
   std::string type;  ///< "ext4", "nfs4", "overlay"
@@ -87,6 +94,7 @@ struct NodeFacts {
   std::string nccl{};                     ///< "2.27.3"
   std::vector<std::string> pci_adapters;  ///< The network adapters: "1d0f:efa1", vendor and device.
   std::vector<RdmaDevice> rdma;
+  std::vector<RdmaFile> rdma_files;
   std::vector<std::string> modules;  ///< The relevant loaded modules: "nvidia_peermem"
   std::vector<Disk> disks;
   std::vector<Python> pythons;

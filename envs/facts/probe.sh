@@ -78,6 +78,9 @@ devices() {
     driver=$(readlink "$folder/device/driver")
     say rdma "${folder##*/}" "${driver##*/}"
   done
+  for file in /dev/infiniband/uverbs* /dev/infiniband/rdma_cm; do
+    [ -e "$file" ] && say rdma_file "${file##*/}" "$(stat -c %a "$file" 2>/dev/null)"
+  done
   [ -r /proc/modules ] && while read -r module rest; do
     case $module in
       nvidia | nvidia_* | nouveau | gdrdrv | efa | erdma | mlx5_core | mlx5_ib) say module "$module" ;;
@@ -159,7 +162,7 @@ packages() {
   set +f
   for file in /etc/apt/sources.list.d/fastgpu-* /etc/apt/preferences.d/fastgpu-* /etc/apt/apt.conf.d/*fastgpu-* /usr/share/keyrings/fastgpu-* \
     /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/dnf/fastgpu-* /etc/systemd/system/dnf*.service.d/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-* \
-    /etc/security/limits.d/*fastgpu-* /var/lib/fastgpu/cann-*; do
+    /etc/security/limits.d/*fastgpu-* /etc/udev/rules.d/*fastgpu-* /var/lib/fastgpu/cann-*; do
     [ -f "$file" ] && say file "$file" "$(sha256sum <"$file" | cut -d ' ' -f 1)"
   done
   if have systemctl; then

@@ -7,6 +7,7 @@
 
 #include "base/counted.hpp"
 #include "base/join.hpp"
+#include "base/rdma_devices.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -394,6 +395,7 @@ class NodeFindings {
               port.name() + " has " + port.rate + ", but most have " + usual_rate->first,
               "the slowest port limits a job", "look at its cable and switch");
       }
+      add_rdma_obstacle(node);
       if (state.memlock)
         add("memlock", *state.memlock < kLeastMemlock ? Severity::error : Severity::warning,
             {node.name.value}, to_string(*state.memlock) + " may be locked",
@@ -401,6 +403,21 @@ class NodeFindings {
             "set 'memlock unlimited' in /etc/security/limits.d, and LimitMEMLOCK=infinity for "
             "sshd");
     });
+  }
+
+  /// Adds what prevents the use of a node's devices according to its agent, unless a finding on the
+  /// state of a port or on locked memory has it.
+  void add_rdma_obstacle(const CheckedNode& node) {
+    if (!node.facts.ok()) return;
+    const NodeHealth& state = node.state.value();
+    const bool has_active = std::ranges::any_of(
+        state.rdma, [](const NodeRdmaPort& port) { return port.state == "ACTIVE"; });
+    const std::string& text = node.facts.value().rdma_obstacle;
+    const bool is_memlock = state.memlock && text == remedy_for_lockable(*state.memlock);
+    if (text.empty() || !has_active || is_memlock) return;
+    const std::size_t colon = std::min(text.find(": "), text.size());
+    add("rdma", Severity::error, {node.name.value}, text.substr(0, colon), "messages take TCP",
+        text.substr(std::min(colon + 2, text.size())));
   }
 
   void check_leftovers() {

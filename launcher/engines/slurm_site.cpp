@@ -224,4 +224,8 @@ std::string slurm_files(std::span<const SlurmNode> nodes) {
   return text + "# cgroup.conf\n" + cgroup_file(head.version);
 }
 
+std::string slurm_removal_command() {
+  return "sudo sh " + std::string(kPlace) + "/set_up remove";
+}
+
 }  // namespace fastgpu::launcher

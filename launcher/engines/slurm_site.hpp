@@ -49,4 +49,7 @@ std::string slurm_node_name(const NodeName& name);
 /// node has the controller.
 std::string slurm_files(std::span<const SlurmNode> nodes);
 
+/// Returns the command that ends Slurm on a node and removes its files, to be run there.
+std::string slurm_removal_command();
+
 }  // namespace fastgpu::launcher

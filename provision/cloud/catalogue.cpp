@@ -15,7 +15,8 @@ namespace fastgpu::provision::cloud {
 namespace {
 
 // From the vendors' public instance type pages and API metadata. Columns: cloud, type, GPU, GPUs,
-// GiB of one GPU, virtual cores, GiB, Gbit/s, RDMA interfaces; 0 means that no list has the value.
+// GiB of one GPU, virtual cores, GiB, Gbit/s, RDMA interfaces, their Gbit/s where lists have it; 0
+// means that no list has the value.
 constexpr std::array kRows = {
     CatalogueRow{"alibaba", "ecs.gn6v-c8g1.2xlarge", "V100", 1, 16, 8, 32, 2.5, 0},
     CatalogueRow{"alibaba", "ecs.gn6v-c8g1.8xlarge", "V100", 4, 16, 32, 128, 10, 0},
@@ -37,9 +38,9 @@ constexpr std::array kRows = {
     CatalogueRow{"alibaba", "ecs.ebmgn7e.32xlarge", "A100", 8, 80, 128, 1024, 64, 0},
     CatalogueRow{"alibaba", "ecs.ebmgn7i.32xlarge", "A10", 4, 24, 128, 768, 64, 0},
     CatalogueRow{"alibaba", "ecs.ebmgn7ex.32xlarge", "A100", 8, 80, 128, 1024, 160, 1},
-    CatalogueRow{"alibaba", "ecs.ebmgn8is.32xlarge", "L20", 8, 48, 128, 1024, 160, 1},
-    CatalogueRow{"alibaba", "ecs.ebmgn8ia.64xlarge", "L20", 4, 48, 256, 1536, 160, 1},
-    CatalogueRow{"alibaba", "ecs.sccgn6.24xlarge", "V100", 8, 16, 96, 384, 30, 2},
+    CatalogueRow{"alibaba", "ecs.ebmgn8is.32xlarge", "L20", 8, 48, 128, 1024, 160, 1, 160},
+    CatalogueRow{"alibaba", "ecs.ebmgn8ia.64xlarge", "L20", 4, 48, 256, 1536, 160, 1, 160},
+    CatalogueRow{"alibaba", "ecs.sccgn6.24xlarge", "V100", 8, 16, 96, 384, 30, 2, 50},
     CatalogueRow{"tencent", "GN7.2XLARGE32", "T4", 1, 16, 8, 32, 3, 0},
     CatalogueRow{"tencent", "GN7.5XLARGE80", "T4", 1, 16, 20, 80, 7, 0},
     CatalogueRow{"tencent", "GN7.8XLARGE128", "T4", 1, 16, 32, 128, 10, 0},
@@ -114,6 +115,12 @@ constexpr std::array<std::string_view, 8> kAwsRegions = {
     "us-east-1",    "us-east-2",      "us-west-2",      "eu-west-1",
     "eu-central-1", "ap-northeast-1", "ap-southeast-1", "ap-south-1"};
 
+/// Returns the rate of a type's RDMA interfaces. EFA has that of the cards, which are the
+/// network's.
+double rdma_gbit_of(const CatalogueRow& row) {
+  return row.cloud == "aws" && row.rdma_interfaces > 0 ? row.network_gbit : row.rdma_gbit;
+}
+
 InstanceType type_of(const CatalogueRow& row) {
   return {.name = std::string(row.type),
           .gpu = std::string(row.gpu),
@@ -122,7 +129,8 @@ InstanceType type_of(const CatalogueRow& row) {
           .cores = row.cores,
           .memory_gib = row.memory_gib,
           .network_gbit = row.network_gbit,
-          .rdma_interfaces = row.rdma_interfaces};
+          .rdma_interfaces = row.rdma_interfaces,
+          .rdma_gbit = rdma_gbit_of(row)};
 }
 
 int whole_number(std::string_view digits, std::string_view text) {
@@ -190,6 +198,16 @@ void complete(InstanceType& type, std::string_view cloud) {
   if (type.memory_gib == 0) type.memory_gib = row->memory_gib;
   if (type.network_gbit == 0) type.network_gbit = row->network_gbit;
   if (type.rdma_interfaces == 0) type.rdma_interfaces = row->rdma_interfaces;
+  if (type.rdma_gbit == 0) type.rdma_gbit = rdma_gbit_of(*row);
+}
+
+std::string_view rdma_fabric(std::string_view cloud, const InstanceType& type) {
+  constexpr std::string_view kSuperComputing = "ecs.scc";
+  if (type.rdma_interfaces == 0) return {};
+  if (cloud == "aws") return "EFA";
+  if (cloud == "tencent") return "RoCE";
+  if (cloud == "alibaba") return type.name.starts_with(kSuperComputing) ? "RoCE" : "eRDMA";
+  return {};
 }
 
 std::vector<InstanceType> known_types(std::string_view cloud, const MachineRequest& request) {

@@ -24,6 +24,7 @@ struct CatalogueRow {
   double memory_gib;
   double network_gbit;
   int rdma_interfaces;
+  double rdma_gbit = 0;  ///< The rate of these together; 0 for AWS, where it is the network's.
 };
 
 std::span<const CatalogueRow> catalogue();
@@ -36,6 +37,10 @@ std::vector<InstanceType> known_types(std::string_view cloud, const MachineReque
 /// of them if no such type has those GPUs.
 std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
                                          const MachineRequest& request);
+
+/// Returns the kind of the RDMA interfaces that a type of that cloud has: "EFA", "eRDMA", "RoCE".
+/// Empty for a type without one.
+std::string_view rdma_fabric(std::string_view cloud, const InstanceType& type);
 
 /// Fills in the facts about a type that the API's answer lacks and a row has.
 void complete(InstanceType& type, std::string_view cloud);

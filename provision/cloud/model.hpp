@@ -32,6 +32,7 @@ struct InstanceType {
   double memory_gib = 0;
   double network_gbit = 0;  ///< The rate in Gbit a second; 0: unknown.
   int rdma_interfaces = 0;
+  double rdma_gbit = 0;  ///< The rate of all of them together in Gbit a second; 0: unknown.
   /// The numbers of the network cards that have RDMA, if the cloud numbers its cards and these are
   /// not simply the first ones.
   std::vector<int> rdma_cards{};

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
@@ -75,11 +77,14 @@ void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
 
-void find_rdma(JobNodeFacts& facts) {
-  const RdmaDevices devices = rdma_devices();
+void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {
+  RdmaDevices devices = rdma_devices(root);
   if (devices.ports.empty()) return;
   facts.rdma_device = devices.ports.front().device;
   facts.rdma_obstacle = obstacle_of(devices);
+  for (RdmaPort& port : devices.ports)
+    port.gids = gids_of(port, root);
+  facts.rdma_ports = std::move(devices.ports);
 }
 
 /// Throws not_found or denied if a rank could not enter the directory or run the program. A program
@@ -105,6 +110,7 @@ int run_facts(Arguments arguments) {
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto directory = options.take_value("--workdir");
   const auto program = options.take_value("--program");
+  const std::filesystem::path root = options.take_value("--root").value_or("/");
   options.expect_end();
   if (directory) check_can_run(below_home(*directory), program.value_or(""));
   JobNodeFacts facts{
@@ -122,8 +128,8 @@ int run_facts(Arguments arguments) {
     facts.addresses.push_back(own.address);
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
-  find_rdma(facts);
-  facts.npus = npu_devices();
+  find_rdma(root, facts);
+  facts.npus = npu_devices(root);
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;

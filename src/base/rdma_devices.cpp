@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/files.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
+#include "base/pci_place.hpp"
 
 namespace fastgpu {
 namespace {
@@ -104,6 +108,55 @@ std::set<int> numbers_in(const std::string& list) {
   return numbers;
 }
 
+/// Returns a driver's name. The devices in software have none by their folders: that of rdma_rxe
+/// has the name of its interface, and siw describes itself.
+std::string driver_in(const fs::path& device) {
+  constexpr std::string_view kSiw = "Software iWARP";
+  std::error_code error;
+  if (fs::exists(device / "parent", error)) return "rdma_rxe";
+  if (first_line_of(device / "node_desc").starts_with(kSiw)) return "siw";
+  const fs::path driver = fs::read_symlink(device / "device/driver", error);
+  return error ? std::string() : printable(driver.filename().string());
+}
+
+/// Returns the rate within the kernel's "100 Gb/sec (4X EDR)".
+std::int64_t mbit_in(const std::string& line) {
+  constexpr double kMost = 1e6;
+  const auto gbit = leading_number<double>(line);
+  return gbit && *gbit > 0 && *gbit < kMost ? std::llround(*gbit * 1e3) : 0;
+}
+
+/// Returns the network interface of the port's first address, or else the device's only one.
+std::string interface_of(const fs::path& device, const fs::path& port) {
+  std::string name = first_line_of(port / "gid_attrs/ndevs/0");
+  if (const auto all = names_in(device / "device/net"); name.empty() && all.size() == 1)
+    name = all.front();
+  return printable(name);
+}
+
+RdmaPort port_in(const fs::path& device, const std::string& number) {
+  const fs::path port = device / "ports" / number;
+  return {.device = printable(device.filename().string()),
+          .number = printable(number),
+          .state = state_in(first_line_of(port / "state")),
+          .has_address = has_address(port),
+          .numa_node = node_in(device / "device/numa_node"),
+          .driver = driver_in(device),
+          .link_layer = printable(first_line_of(port / "link_layer")),
+          .mbit = mbit_in(first_line_of(port / "rate")),
+          .interface = interface_of(device, port),
+          .pci_place = pci_place(device / "device")};
+}
+
+/// Returns the numbers that a folder's files have for names, in order.
+std::vector<int> indexes_in(const fs::path& folder) {
+  std::vector<int> indexes;
+  for (const std::string& name : names_in(folder))
+    if (const auto index = to_number<int>(name); index && *index >= 0) indexes.push_back(*index);
+  std::ranges::sort(indexes);
+  return indexes;
+}
+
 std::string port_name(const RdmaPort& port) {
   return "port " + port.number + " of " + port.device;
 }
@@ -114,14 +167,8 @@ RdmaDevices rdma_devices(const fs::path& root) {
   RdmaDevices found;
   const fs::path devices = root / "sys/class/infiniband";
   for (const std::string& device : names_in(devices))
-    for (const std::string& number : names_in(devices / device / "ports")) {
-      const fs::path port = devices / device / "ports" / number;
-      found.ports.push_back({.device = printable(device),
-                             .number = printable(number),
-                             .state = state_in(first_line_of(port / "state")),
-                             .has_address = has_address(port),
-                             .numa_node = node_in(devices / device / "device/numa_node")});
-    }
+    for (const std::string& number : names_in(devices / device / "ports"))
+      found.ports.push_back(port_in(devices / device, number));
   const fs::path files = root / "dev/infiniband";
   for (const std::string& name : names_in(files)) {
     if (!name.starts_with("uverbs")) continue;
@@ -131,6 +178,30 @@ RdmaDevices rdma_devices(const fs::path& root) {
   }
   found.lockable = lockable_by(root / "proc/self");
   return found;
+}
+
+std::vector<RdmaGid> gids_of(const RdmaPort& port, const fs::path& root) {
+  const fs::path folder = root / "sys/class/infiniband" / port.device / "ports" / port.number;
+  std::vector<RdmaGid> gids;
+  for (const int index : indexes_in(folder / "gids")) {
+    const std::string name = std::to_string(index);
+    const std::string gid = first_line_of(folder / "gids" / name);
+    if (!is_set(gid)) continue;
+    if (gids.size() == kMaxGids) break;
+    gids.push_back({.index = index,
+                    .gid = printable(gid),
+                    .type = printable(first_line_of(folder / "gid_attrs/types" / name)),
+                    .interface = printable(first_line_of(folder / "gid_attrs/ndevs" / name))});
+  }
+  return gids;
+}
+
+std::string plain_driver_name(std::string_view driver) {
+  constexpr std::string_view kCore = "_core";
+  constexpr std::string_view kRdma = "rdma_";
+  if (driver.ends_with(kCore)) driver.remove_suffix(kCore.size());
+  if (driver.starts_with(kRdma)) driver.remove_prefix(kRdma.size());
+  return std::string(driver);
 }
 
 std::optional<int> own_numa_node(const fs::path& root) {
@@ -150,17 +221,20 @@ std::optional<int> own_numa_node(const fs::path& root) {
   return std::nullopt;
 }
 
-std::string nearest_device(const RdmaDevices& devices, std::optional<int> numa_node, int turn) {
-  std::vector<std::string> all;
-  std::vector<std::string> near;
+std::string nearest_device(const RdmaDevices& devices, const RdmaNeighbour& neighbour, int turn) {
+  using Nearness = std::pair<std::size_t, bool>;
+  std::vector<std::pair<Nearness, std::string>> active;
   for (const RdmaPort& port : devices.ports) {
-    if (port.state != "ACTIVE" || (!all.empty() && all.back() == port.device)) continue;
-    all.push_back(port.device);
-    if (numa_node && port.numa_node == numa_node) near.push_back(port.device);
+    const bool is_known = !active.empty() && active.back().second == port.device;
+    if (port.state != "ACTIVE" || is_known) continue;
+    const bool is_same_node = neighbour.numa_node && port.numa_node == neighbour.numa_node;
+    active.push_back(
+        {{common_bridges(port.pci_place, neighbour.pci_place), is_same_node}, port.device});
   }
-  if (all.size() < 2) return {};
-  const std::vector<std::string>& equals = near.empty() ? all : near;
-  return equals[static_cast<std::size_t>(turn) % equals.size()];
+  if (active.size() < 2) return {};
+  const Nearness nearest = std::ranges::max_element(active)->first;
+  std::erase_if(active, [&](const auto& device) { return device.first < nearest; });
+  return active[static_cast<std::size_t>(turn) % active.size()].second;
 }
 
 std::string obstacle_of(const RdmaDevices& devices) {

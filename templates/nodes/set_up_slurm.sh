@@ -1,7 +1,8 @@
 # Sets Slurm up on a node, and removes it. $1: the action, $2: the id of the cluster, then the words of the action.
+# Without an id: the cluster whose Slurm is there.
 #   prepare ROLE USER   installs Slurm if it is missing, and prints the facts of this node, one a line
 #   key                 creates munge's key if it is missing, and prints it in Base64
-#   apply ROLE NODE     reads the key and the files of Slurm from standard input, and starts what does not run with them
+#   apply ROLE NODE     reads the key, the files of Slurm and this script from standard input, and starts what does not run with them
 #   await NODES         waits until the controller has that many nodes in service
 #   leave               ends all jobs of the controller
 #   remove              ends Slurm, and removes its files
@@ -13,8 +14,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL
 action=$1
-cluster=$2
 place=/var/lib/fastgpu-slurm
+cluster=${2:-$(cat "$place/cluster")}
 usual=/etc/slurm/slurm.conf
 SLURM_CONF=$place/slurm.conf
 export SLURM_CONF
@@ -49,7 +50,8 @@ install_missing() {  # $1: the role.
 }
 is_ours() { [ -s "$place/cluster" ] && [ "$(cat "$place/cluster")" = "$cluster" ]; }
 check_owner() {
-  [ ! -s "$place/cluster" ] || is_ours || fail 'it has Slurm of another cluster of fastgpu: delete that cluster first'
+  [ ! -s "$place/cluster" ] || is_ours ||
+    fail "it has Slurm of another cluster of fastgpu: delete that cluster, or run there: sudo sh $place/set_up remove"
   if [ -e "$usual" ] || [ -L "$usual" ]; then
     [ "$(readlink "$usual")" = "$SLURM_CONF" ] || fail "it has Slurm already ($usual), which fastgpu does not change"
   fi
@@ -114,10 +116,12 @@ read_files() {
   head -n 1 "$place/files.new" | base64 -d >"$place/munge.key.new"
   sed -n '/^# slurm.conf$/,/^# gres.conf$/p' "$place/files.new" >"$place/slurm.conf.new"
   sed -n '/^# gres.conf$/,/^# cgroup.conf$/p' "$place/files.new" >"$place/gres.conf.new"
-  sed -n '/^# cgroup.conf$/,$p' "$place/files.new" >"$place/cgroup.conf.new"
+  sed -n '/^# cgroup.conf$/,/^# set_up$/p' "$place/files.new" >"$place/cgroup.conf.new"
+  sed -n '/^# set_up$/,$p' "$place/files.new" >"$place/set_up.new"
   rm "$place/files.new"
   take munge.key 400
   for file in slurm gres cgroup; do take "$file.conf" 644; done
+  take set_up 700
   mkdir -p "${usual%/*}"
   chmod 755 "${usual%/*}"
   [ -L "$usual" ] || ln -s "$SLURM_CONF" "$usual"

@@ -143,6 +143,15 @@ TEST_CASE("a rank knows who it is, and gets its variables from the file") {
         "0 " + job.spec.id + " a b\n$c\n" + (job.directory() / "ranks").string() + "\n");
 }
 
+TEST_CASE("a rank may lock as much memory as its node allows, whatever its soft limit is") {
+  Job job("ulimit -S -l 8 && ulimit -H -l 64 && " + kOneRank, "ulimit -S -l");
+  CHECK(job.start().status.ok());
+  const std::string limit = follow(job.home, {"job"}).logs.at("0.out");
+  // Root may raise the hard limit, too, unless it is that of a container.
+  const bool is_raised = limit == "64\n" || (::geteuid() == 0 && limit == "unlimited\n");
+  CHECK_MESSAGE(is_raised, limit);
+}
+
 TEST_CASE("a rank finds the secret in a file that goes with it, not in a variable") {
   const std::string launcher = "FASTGPU_COMM_SECRET=of-this-node " + kOneRank;
   const std::string program =

@@ -54,6 +54,13 @@ def test_a_case_in_which_open_mpi_wins_is_bold_and_counted():
     )
 
 
+def test_the_table_over_tcp_has_one_row_a_collective_and_counts_its_own_cases():
+    found = {f"tcp {ranks}": turns()[f"cold {ranks}"] for ranks in (2, 4)}
+    text = comm_collectives.collectives_over_tcp(found)
+    assert_in(f"in 1 of {2 * (6 * len(SIZES) + 1)} cases", text)
+    assert_in("| all_gather | tcp | 10.0 us (2.00) | **10.0 us (0.50)** | 10.0 us (2.00) |", text)
+
+
 def test_lengths_that_were_rounded_to_blocks_stay_in_their_column():
     found = turns()
     for caches in ("warm 4", "cold 4"):
@@ -103,7 +110,7 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
         (
             "comm:wrm-2",
-            "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2 tcp-2",
         ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),

@@ -95,10 +95,12 @@ struct KubernetesWorld {
 };
 
 struct PodRecorder final : JobObserver {
+  void connection_lost(const NodeName&, const Error& e) override { lost.emplace_back(e.what()); }
   void output(int rank, agent::OutputStream, std::string_view bytes) override {
     text += std::to_string(rank) + ":" + std::string(bytes);
   }
   std::string text;
+  std::vector<std::string> lost;
 };
 
 bool asks(const http::Request& request, const std::string& part) {
@@ -230,6 +232,59 @@ TEST_CASE("a job is followed over a stream that breaks, to the exit code of its 
   CHECK(seen.text == "0:a\n1:b\n");
   CHECK(outcome.exit_code == 7);
   CHECK(outcome.state == state::JobState::failed);
+}
+
+TEST_CASE("a server that comes back may refuse the login for a while") {
+  int count = 0;
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    ++count;
+    if (count <= 3) throw Error(ErrorKind::transient, "connection refused");
+    if (count == 4) return status_answer(403, "cannot get resource");
+    if (count == 5) return status_answer(401, "Unauthorized");
+    if (asks(request, "/pods?")) return json_answer(200, {{"items", json::array()}});
+    return json_answer(200, mpijob("Succeeded"));
+  });
+  PodRecorder seen;
+  const JobOutcome outcome =
+      world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(seen.lost.size() == 1);
+}
+
+TEST_CASE("a login that is refused by a server that was there ends the following at once") {
+  int count = 0;
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (++count > 4) return status_answer(401, "Unauthorized");
+    if (asks(request, "/pods?")) return json_answer(200, {{"items", json::array()}});
+    return json_answer(200, mpijob("Running"));
+  });
+  PodRecorder seen;
+  const Error e = failure_of([&] {
+    world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
+  });
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(count == 5);
+}
+
+TEST_CASE("a job whose log cannot be read any more still has its exit code") {
+  int logs = 0;
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (asks(request, "/log?")) {
+      ++logs;
+      return status_answer(500, "dial tcp: connection refused");
+    }
+    const bool is_over = logs > 2;
+    if (asks(request, "/pods?"))
+      return json_answer(200, pods(is_over ? json{{"terminated", {{"exitCode", 7}}}}
+                                           : json{{"running", json::object()}}));
+    return json_answer(200, mpijob(is_over ? "Failed" : "Running"));
+  });
+  PodRecorder seen;
+  const JobOutcome outcome =
+      world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
+  CHECK(outcome.exit_code == 7);
+  CHECK(seen.lost.size() == 1);
+  CHECK(seen.lost.front() == "Kubernetes (context lab): dial tcp: connection refused");
 }
 
 TEST_CASE("a server that is silent for too long ends the following, and not the job") {

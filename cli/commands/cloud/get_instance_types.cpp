@@ -28,20 +28,28 @@ int show_types(Context& context, const CloudOptions& options) {
   std::vector<Row> rows;
   for (const auto& [key, found] : types) {
     const auto& [type, zones] = found;
-    Json item = to_json(type);
+    Json item = to_json(key.first, type);
     item["cloud"] = key.first;
     item["zones"] = zones;
-    rows.push_back({{key.first, type.name, gpus_text(type), std::to_string(type.cores),
-                     number_text(type.memory_gib) + " GiB",
-                     type.network_gbit > 0 ? number_text(type.network_gbit) + " Gbit/s" : "?",
-                     std::to_string(type.rdma_interfaces), std::to_string(zones.size())},
-                    std::move(item),
-                    type.name});
+    rows.push_back(
+        {{key.first, type.name, gpus_text(type), std::to_string(type.cores),
+          number_text(type.memory_gib) + " GiB",
+          type.network_gbit > 0 ? number_text(type.network_gbit) + " Gbit/s" : "?",
+          rdma_text(key.first, type), rdma_speed_text(type), std::to_string(zones.size())},
+         std::move(item),
+         type.name});
   }
-  show_rows(
-      context, "instance_types",
-      {{"CLOUD"}, {"TYPE"}, {"GPUS"}, {"CORES"}, {"MEMORY"}, {"NETWORK"}, {"RDMA"}, {"ZONES"}},
-      rows);
+  show_rows(context, "instance_types",
+            {{"CLOUD"},
+             {"TYPE"},
+             {"GPUS"},
+             {"CORES"},
+             {"MEMORY"},
+             {"NETWORK"},
+             {"RDMA"},
+             {"RDMA SPEED"},
+             {"ZONES"}},
+            rows);
   return 0;
 }
 

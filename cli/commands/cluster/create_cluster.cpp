@@ -281,7 +281,8 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
   std::vector<std::string> next;
   if (!running) next.push_back("fastgpu get nodes " + name);
   next.push_back("fastgpu ssh " + name);
-  next.push_back("fastgpu run job --cluster " + name + " -np " + std::to_string(slots) +
+  const std::string engine = has_own_slurm(cluster) ? " --engine slurm" : "";
+  next.push_back("fastgpu run job --cluster " + name + engine + " -np " + std::to_string(slots) +
                  " -- hostname");
   next.push_back("fastgpu delete cluster " + name);
   ui.next_steps(next);

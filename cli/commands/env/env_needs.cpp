@@ -29,6 +29,8 @@ envs::NodeGoal goal_of(const envs::NodeNeeds& needs, const envs::Recipe& recipe,
   if (!needs.apt.empty()) envs::add(goal, envs::package_goal(needs.apt));
   if (needs.wants_gpu()) envs::add(goal, envs::driver_goal(recipe, matrix));
   if (needs.cann) envs::add(goal, envs::cann_goal(*needs.cann));
+  // The goal of the driver has these steps.
+  if (needs.rdma && !needs.wants_gpu()) envs::add(goal, envs::rdma_goal(recipe));
   return goal;
 }
 

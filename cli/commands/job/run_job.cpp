@@ -23,6 +23,7 @@
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/job/run_job_options.hpp"
 #include "cli/commands/job/topology_placement.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
@@ -206,6 +207,8 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
   RemoteTarget target = target_of_job(context, options, file);
+  if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
+    context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
   const std::vector<launcher::NodeTopology> topologies = place_by_topology(context, target, spec);
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun

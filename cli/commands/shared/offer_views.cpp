@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "provision/cloud/catalogue.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -25,7 +27,7 @@ std::string stock_text(Stock stock) {
 }
 
 Json offer_json(const Offer& offer, const std::string& against) {
-  Json object = to_json(offer.type);
+  Json object = to_json(offer.cloud, offer.type);
   object["cloud"] = offer.cloud;
   object["region"] = offer.site.region;
   object["zone"] = offer.site.zone;
@@ -62,7 +64,19 @@ std::string number_text(double number) {
   return text;
 }
 
-Json to_json(const provision::cloud::InstanceType& type) {
+std::string rdma_text(std::string_view cloud, const provision::cloud::InstanceType& type) {
+  if (type.rdma_interfaces == 0) return "-";
+  const std::string_view fabric = provision::cloud::rdma_fabric(cloud, type);
+  return std::to_string(type.rdma_interfaces) + "x" + std::string(fabric.empty() ? "RDMA" : fabric);
+}
+
+std::string rdma_speed_text(const provision::cloud::InstanceType& type) {
+  if (type.rdma_interfaces == 0) return "-";
+  return type.rdma_gbit > 0 ? number_text(type.rdma_gbit) + " Gbit/s" : "?";
+}
+
+Json to_json(std::string_view cloud, const provision::cloud::InstanceType& type) {
+  const std::string_view fabric = provision::cloud::rdma_fabric(cloud, type);
   return {{"type", type.name},
           {"gpu", type.gpu},
           {"gpus", type.gpus},
@@ -71,6 +85,8 @@ Json to_json(const provision::cloud::InstanceType& type) {
           {"memory_gib", type.memory_gib},
           {"network_gbit", type.network_gbit},
           {"rdma_interfaces", type.rdma_interfaces},
+          {"rdma_fabric", fabric.empty() ? Json() : Json(fabric)},
+          {"rdma_gbit", type.rdma_gbit > 0 ? Json(type.rdma_gbit) : Json()},
           {"architecture", type.architecture}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/ui/view.hpp"
 #include "provision/cloud/survey.hpp"
@@ -12,7 +13,13 @@ namespace fastgpu::cli {
 /// Returns the offers as a table, from the best one on.
 View view_of_offers(const provision::cloud::RankedOffers& offers);
 
-Json to_json(const provision::cloud::InstanceType& type);
+/// Returns the facts about a type of that cloud.
+Json to_json(std::string_view cloud, const provision::cloud::InstanceType& type);
+
+/// Returns the RDMA interfaces of a type: "4xEFA"; "-" without one.
+std::string rdma_text(std::string_view cloud, const provision::cloud::InstanceType& type);
+/// Returns the rate of its RDMA interfaces: "400 Gbit/s", "?" if it is unknown, "-" without one.
+std::string rdma_speed_text(const provision::cloud::InstanceType& type);
 
 std::string gpus_text(
     const provision::cloud::InstanceType& type);  ///< Returns "8xA100-80G" or "-".

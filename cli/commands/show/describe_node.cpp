@@ -1,11 +1,25 @@
 #include <chrono>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/descriptions.hpp"
 #include "cli/commands/show/shown_state.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/node_facts.hpp"
 
 namespace fastgpu::cli {
+namespace {
+
+/// Returns the present report of a node; absent for a node that does not run.
+std::optional<NodeReport> report_of(Context& context, const state::Cluster& cluster,
+                                    const state::Node& node) {
+  if (node.state != state::NodeState::running) return std::nullopt;
+  const auto facts = facts_of(context, cluster, node);
+  if (!facts.ok()) return NodeReport{.failure = facts.error().what()};
+  return NodeReport{.obstacle = facts.value().rdma_obstacle, .ports = facts.value().rdma_ports};
+}
+
+}  // namespace
 
 Action make_describe_node_command(Arguments& arguments) {
   const auto options =
@@ -20,8 +34,10 @@ Action make_describe_node_command(Arguments& arguments) {
     Json fields = to_json(node);
     fields["cluster"] = cluster ? cluster->name.value : "";
     if (cluster) fields.update(machine_fields(*cluster));
+    const auto report = cluster ? report_of(context, *cluster, node) : std::nullopt;
+    fields.update(rdma_fields(report));
     View view = view_of_one("node", fields, node.name.value);
-    view.described = description_of(node, shown, std::chrono::system_clock::now());
+    view.described = description_of(node, shown, report, std::chrono::system_clock::now());
     context.ui().show(view);
     return 0;
   };

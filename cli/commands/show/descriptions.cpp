@@ -257,6 +257,55 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
+std::string speed_text(std::int64_t mbit) {
+  constexpr double kMbitAGbit = 1e3;
+  return mbit > 0 ? number_text(static_cast<double>(mbit) / kMbitAGbit) + " Gbit/s" : "";
+}
+
+Json rdma_table(std::span<const RdmaPort> ports) {
+  Json table = Json::array();
+  for (const RdmaPort& port : ports) {
+    Json row;
+    row["device"] = port.device;
+    row["port"] = port.number;
+    row["driver"] = plain_driver_name(port.driver);
+    row["state"] = port.state;
+    row["speed"] = speed_text(port.mbit);
+    row["link"] = port.link_layer;
+    row["interface"] = port.interface;
+    row["NUMA node"] = port.numa_node ? Json(*port.numa_node) : Json();
+    table.push_back(std::move(row));
+  }
+  return without_empty_columns(table);
+}
+
+Json gids_table(std::span<const RdmaPort> ports) {
+  Json table = Json::array();
+  for (const RdmaPort& port : ports)
+    for (const RdmaGid& gid : port.gids) {
+      Json row;
+      row["device"] = port.device;
+      row["port"] = port.number;
+      row["index"] = gid.index;
+      row["GID"] = gid.gid;
+      row["type"] = gid.type;
+      row["interface"] = gid.interface;
+      table.push_back(std::move(row));
+    }
+  return without_empty_columns(table);
+}
+
+/// Adds the RDMA devices of a node, and what prevents their use.
+void put_rdma(Json& description, const NodeReport& report) {
+  if (!report.failure.empty()) {
+    description["RDMA devices"] = "unknown: " + report.failure;
+    return;
+  }
+  put_part(description, "RDMA devices", rdma_table(report.ports));
+  put_part(description, "RDMA addresses", gids_table(report.ports));
+  put(description, "RDMA obstacle", report.obstacle);
+}
+
 /// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
 std::string array_text(const state::Job& job) {
   const auto& element = job.record->spec.array;
@@ -393,7 +442,8 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   return out;
 }
 
-Json description_of(const state::Node& node, const ClusterAndNodes& shown, TimePoint now) {
+Json description_of(const state::Node& node, const ClusterAndNodes& shown,
+                    const std::optional<NodeReport>& report, TimePoint now) {
   Json out;
   out["name"] = node.name.value;
   put(out, "cluster", shown.cluster.name.value);
@@ -408,6 +458,7 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown, TimeP
   put(out, "instance", node.instance_id);
   put_part(out, "machine", machine_section(shown.cluster));
   put(out, "cost so far", cost_word(shown.status, node, now));
+  if (report) put_rdma(out, *report);
   put_part(out, "host keys", Json(node.host_keys));
   return out;
 }

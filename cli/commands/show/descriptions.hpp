@@ -2,6 +2,8 @@
 // views.hpp.
 #pragma once
 
+#include <optional>
+
 #include "cli/commands/show/views.hpp"
 
 namespace fastgpu::cli {
@@ -11,8 +13,10 @@ namespace fastgpu::cli {
 Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jobs,
                     std::size_t open_intents, state::TimePoint now);
 
-/// Returns the description of one node of `shown`, with its machine and its cost.
-Json description_of(const state::Node& node, const ClusterAndNodes& shown, state::TimePoint now);
+/// Returns the description of one node of `shown`, with its machine, its cost, and the RDMA devices
+/// that it has reported; `report` is absent if the node was not asked.
+Json description_of(const state::Node& node, const ClusterAndNodes& shown,
+                    const std::optional<NodeReport>& report, state::TimePoint now);
 
 /// Returns the description of a job, with its times, its ranks on each node, and the place of its
 /// logs.

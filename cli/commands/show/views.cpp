@@ -55,6 +55,10 @@ std::string price_cell(const MachineSummary& machine) {
   return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
 }
 
+Json word_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
@@ -77,12 +81,11 @@ std::string_view cause_word(provision::EndCause cause) {
 
 Json machine_fields(const state::Cluster& cluster) {
   const MachineSummary machine = machine_of(cluster);
-  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
-  Json fields = {{"type", text(machine.type)},
-                 {"region", text(machine.region)},
-                 {"zone", text(machine.zone)},
-                 {"gpus", text(machine.gpus)},
-                 {"market", text(machine.market)}};
+  Json fields = {{"type", word_or_null(machine.type)},
+                 {"region", word_or_null(machine.region)},
+                 {"zone", word_or_null(machine.zone)},
+                 {"gpus", word_or_null(machine.gpus)},
+                 {"market", word_or_null(machine.market)}};
   put_price(fields, machine.price);
   return fields;
 }
@@ -139,6 +142,43 @@ Json cluster_fields(const ClusterAndNodes& shown) {
     fields["taken_back"].push_back({{"node", notice.node.value},
                                     {"when", time_json(notice.taken_back)},
                                     {"at_risk_since", time_json(notice.at_risk)}});
+  return fields;
+}
+
+namespace {
+
+Json to_json(const RdmaGid& gid) {
+  return {{"index", gid.index},
+          {"gid", gid.gid},
+          {"type", word_or_null(gid.type)},
+          {"interface", word_or_null(gid.interface)}};
+}
+
+Json to_json(const RdmaPort& port) {
+  constexpr std::int64_t kMbit = 1'000'000;
+  Json out = {{"device", port.device},
+              {"port", port.number},
+              {"driver", word_or_null(port.driver)},
+              {"state", word_or_null(port.state)},
+              {"bits_per_second", port.mbit > 0 ? Json(port.mbit * kMbit) : Json()},
+              {"link_layer", word_or_null(port.link_layer)},
+              {"interface", word_or_null(port.interface)},
+              {"numa_node", port.numa_node ? Json(*port.numa_node) : Json()},
+              {"gids", Json::array()}};
+  for (const RdmaGid& gid : port.gids)
+    out["gids"].push_back(to_json(gid));
+  return out;
+}
+
+}  // namespace
+
+Json rdma_fields(const std::optional<NodeReport>& report) {
+  Json fields = {{"rdma_ports", nullptr}, {"rdma_obstacle", nullptr}};
+  if (!report || !report->failure.empty()) return fields;
+  fields["rdma_ports"] = Json::array();
+  for (const RdmaPort& port : report->ports)
+    fields["rdma_ports"].push_back(to_json(port));
+  fields["rdma_obstacle"] = word_or_null(report->obstacle);
   return fields;
 }
 

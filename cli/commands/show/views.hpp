@@ -1,9 +1,12 @@
 // The views of clusters, nodes and jobs.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/rdma_devices.hpp"
 #include "cli/ui/view.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/spot_notices.hpp"
@@ -18,6 +21,17 @@ struct ClusterAndNodes {
   GuardStatus status{};
   std::vector<Notice> notices{};
 };
+
+/// What a running node has reported about its RDMA devices.
+struct NodeReport {
+  std::string failure{};  ///< Why the node has reported nothing; empty if it has.
+  /// What prevents the use of its devices, and the remedy; empty if nothing does.
+  std::string obstacle{};
+  std::vector<RdmaPort> ports{};
+};
+
+/// Returns the RDMA ports of a node; null if it does not run or has not reported.
+Json rdma_fields(const std::optional<NodeReport>& report);
 
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);

@@ -34,6 +34,10 @@ constexpr std::array kSchemas = {
         "check-net",
 #include "templates/check-net_schema.inc"
     },
+    Schema{
+        "node",
+#include "templates/node_schema.inc"
+    },
 };
 
 }  // namespace

@@ -102,6 +102,15 @@ std::vector<int> rdma_cards(std::vector<Card> cards, int adapters) {
   return are_first ? std::vector<int>() : numbers;
 }
 
+/// Returns the rate of the fastest cards, of which each adapter has one; 0 if it is unknown.
+double rdma_gbit(std::vector<Card> cards, int adapters) {
+  std::ranges::sort(cards, std::greater(), &Card::gbit);
+  double sum = 0;
+  for (std::size_t i = 0; i < cards.size() && static_cast<int>(i) < adapters; ++i)
+    sum += cards[i].gbit;
+  return sum;
+}
+
 class Surveyor {
  public:
   Surveyor(Ec2& ec2, Prices& prices, std::string region, const MachineRequest& request,
@@ -178,6 +187,7 @@ class Surveyor {
       type.network_gbit += cards.back().gbit;
     }
     type.rdma_interfaces = network.child("efaInfo").child("maximumEfaInterfaces").text().as_int();
+    type.rdma_gbit = rdma_gbit(cards, type.rdma_interfaces);
     type.rdma_cards = rdma_cards(std::move(cards), type.rdma_interfaces);
     for (const pugi::xml_node& name : items(item.child("processorInfo"), "supportedArchitectures"))
       if (name.text().get() != std::string_view("i386")) type.architecture = name.text().get();

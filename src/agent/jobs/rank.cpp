@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -302,6 +303,15 @@ void make_checkpoint_directory(const JobPlan& plan) {
   if (failure) throw disk_error("making the directory for checkpoints", directory, failure.value());
 }
 
+/// Raises the limit of the memory that programs lock, as RDMA adapters need it for messages: away
+/// where the node allows that, and else to the hard limit.
+void raise_lock_limit() noexcept {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_MEMLOCK, &limit) == 0 || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
 /// Starts the program in the group of this process, and leaves the group.
 process::Child start_in(std::optional<RankGroup>& group, const process::Command& command) {
   try {
@@ -331,6 +341,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
   make_checkpoint_directory(plan);
+  raise_lock_limit();
   auto group = RankGroup::enter(directory, plan.id, place.rank);
   process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();

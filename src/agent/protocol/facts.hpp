@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rdma_devices.hpp"
+
 namespace fastgpu::agent {
 
 /// An Ascend processor.
@@ -30,6 +32,8 @@ struct JobNodeFacts {
   std::string rdma_device{};    ///< The first RDMA device, "mlx5_0"; empty without one.
   std::string rdma_obstacle{};  ///< What prevents its use, and the remedy; empty if unknown.
   std::vector<NpuDevice> npus{};
+  /// The ports of all RDMA devices, with their addresses. Their place on the PCI bus is left out.
+  std::vector<RdmaPort> rdma_ports{};
 };
 
 std::string to_text(const JobNodeFacts& facts);

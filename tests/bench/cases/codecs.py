@@ -17,7 +17,7 @@ import tempfile
 
 import shaped
 from cases import codecs_page
-from cases.comm import PACKAGE, PEERS, Programs, as_json, from_json, in_turns
+from cases.comm import PACKAGE, PEERS, YIELD, Programs, as_json, from_json, in_turns
 from cases.comm_figures import MIB
 from pages import write_page
 
@@ -30,30 +30,31 @@ STEPS = {
 SPARE = 1.25  # The part of these that the others make at most.
 CODECS = ("int8", "1bit", "topk:0.01", "topk:0.001", "powersgd:4")
 WIRES = ("same", "fp16", *CODECS)
+WARM_UP_OF_PEERS = "3"  # PowerSGD's hook compresses from the third step on.
 
 
 def training(programs, network, ranks, shards):
     """A list of results: each way and seed."""
     steps = int(STEPS[network] * SPARE)
     words = [PEERS / "codec_training.py", PACKAGE, programs.library, network, ranks, shards]
-    text = subprocess.run(
-        [programs.python, *map(str, [*words, SEEDS, steps])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
-    results = [json.loads(line) for line in text.splitlines()]
+    results = lines_of([programs.python, *map(str, [*words, SEEDS, steps])])
     return {f"training {network} {ranks} {shards}": results}
 
 
 def encoding(programs):
     """Seconds of each codec, and of a copy of as many bytes: a list of results."""
     program = pathlib.Path(programs.ours).parent / "bench_comm_codecs"
+    found = {"encoding": lines_of([program, *CODECS])}
+    if programs.has("torch"):
+        found["encoding by torch"] = lines_of([programs.python, PEERS / "codec_ops_torch.py"])
+    return found
+
+
+def lines_of(words):
     text = subprocess.run(
-        [program, *CODECS], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True
     ).stdout
-    return {"encoding": [json.loads(line) for line in text.splitlines()]}
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def steps_on(link, programs, model, wires, steps):
@@ -64,12 +65,38 @@ def steps_on(link, programs, model, wires, steps):
     )
 
 
+def peers_on(link, programs, model, steps):
+    """Steps of Horovod and of PyTorch, each with the compressions that it has, in turns."""
+    file = programs.model(model)
+    horovod = [programs.python, str(PEERS / "gradients_horovod.py"), file, str(steps)]
+    torch = [programs.python, str(PEERS / "gradients_torch.py"), file, str(steps)]
+    meeting = {
+        "MASTER_ADDR": link.hosts[0].address,
+        "MASTER_PORT": "29431",
+        "GLOO_SOCKET_IFNAME": "eth0",
+        "FASTGPU_BENCH_WARM_UP": WARM_UP_OF_PEERS,
+    }
+    commands = {}
+    if programs.has("horovod.torch"):
+        for way in ("", "fp16"):
+            # Variables of this host's mpirun reach the ranks by -x alone.
+            words = ["env", f"FASTGPU_BENCH_WARM_UP={WARM_UP_OF_PEERS}", *horovod, way]
+            name = f"Horovod{way and ', ' + way}"
+            commands[name] = lambda words=words: link.run_mpi(words, 2, YIELD)
+    if programs.has("torch.distributed"):
+        for way in ("", "fp16", "powersgd:4"):
+            name = f"PyTorch DDP{way and ', ' + way}"
+            commands[name] = lambda way=way: link.run([*torch, way], 2, meeting)
+    return in_turns(commands, ROUNDS)
+
+
 def links(programs):
     """Steps of two ranks on each of two hosts, by the rate of the link between them."""
     found = {}
     for mbit, steps in ((1000, 5), (100, 1)):
         with shaped.link(mbit) as link:
             found[f"resnet50 {mbit}"] = steps_on(link, programs, "resnet50", WIRES, steps)
+            found[f"peers {mbit}"] = peers_on(link, programs, "resnet50", steps)
             if mbit == 1000:
                 one = programs.one_gradient(16 * MIB)
                 wires = [wire for wire in WIRES if not wire.startswith("powersgd")]

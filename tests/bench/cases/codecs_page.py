@@ -224,6 +224,27 @@ def encoding_table(found):
             ]
         )
     head = ["codec", "gradient", "code", "encode", "of the speed of a copy", "decode and add"]
+    ours = {
+        each["codec"]: each["encode_seconds"]
+        for each in found["encoding"]
+        if each["elements"] == 2**24
+    }
+    beside = [
+        [
+            each["codec"],
+            each["operation"],
+            ms(each["seconds"]),
+            f"{each['seconds'] / ours[each['codec']]:.1f}",
+        ]
+        for each in found.get("encoding by torch", ())
+    ]
+    peers = (
+        "\n\nPyTorch's own operations on 64 MiB and one thread, which keep no residual, and round "
+        "to the nearest number:\n\n"
+        + table(["codec", "PyTorch", "its time", "its time / that of the codec"], beside)
+        if beside
+        else ""
+    )
     return [
         "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The "
         "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that "
@@ -232,7 +253,7 @@ def encoding_table(found):
         "half of what a copy moves is written, and goes on while the next numbers come. Then 1 % "
         "of the numbers are set to 0, each in a cache line of its own: a seventh of all lines are "
         "read and written once more, at random. So it stays below 60 %; `topk:0.001`, which "
-        "touches a tenth of these lines, is above.\n\n" + table(head, rows)
+        "touches a tenth of these lines, is above.\n\n" + table(head, rows).rstrip("\n") + peers
     ]
 
 
@@ -241,18 +262,22 @@ def link_tables(found):
     for mbit in (1000, 100):
         if f"resnet50 {mbit}" not in found:
             continue
-        seconds = {wire: only(rounds) for wire, rounds in found[f"resnet50 {mbit}"].items()}
-        rows = [[wire, ms(each), f"{seconds['same'] / each:.1f}"] for wire, each in seconds.items()]
+        seconds = {f"`{wire}`": only(of) for wire, of in found[f"resnet50 {mbit}"].items()}
+        seconds |= {peer: only(of) for peer, of in found.get(f"peers {mbit}", {}).items()}
+        rows = [[way, ms(each), f"{seconds['`same`'] / each:.1f}"] for way, each in seconds.items()]
         texts.append(
             f"### {mbit} Mbit/s\n\n"
-            + table(["`FASTGPU_COMM_WIRE`", "a step", "times faster"], rows)
+            + table(["`FASTGPU_COMM_WIRE`, or peer", "a step", "times faster than `same`"], rows)
         )
     if texts:
         texts.insert(
             0,
             "## On a slow link\n\nThe exchange of ResNet-50's 161 gradients (102 MB), without any "
             "training: two hosts with two ranks each, within this machine, and a shaped link "
-            "between them. What encoding and products take is part of the time.\n",
+            "between them. What encoding and products take is part of the time. The peers are in "
+            "the same run: Horovod over Open MPI, PyTorch's DistributedDataParallel over Gloo, "
+            "each with the compressions that it brings. For PyTorch's PowerSGD hook gradients are "
+            "shaped as nearly square matrices.\n",
         )
     return texts
 
@@ -296,7 +321,7 @@ def page(found, steps, missing):
         parts.append(
             "Not measured here: " + ", ".join(f"`./dev bench {one}`" for one in missing) + "."
         )
-    of_links = ("resnet50", "one ")
+    of_links = ("resnet50", "one ", "peers ")
     data = {
         "bars": bars.rows,
         "found": {key: each for key, each in found.items() if not key.startswith(of_links)},

@@ -180,7 +180,12 @@ def all_reduce_here(programs, ranks):
     )
 
 
-def collectives_here(programs, ranks, caches):
+# Both libraries by TCP on the loopback interface, although all ranks are on this host.
+TCP_OF_MPI = [("pml", "ob1"), ("btl", "self,tcp"), ("btl_tcp_if_include", "lo")]
+TCP_OF_OURS = {"FASTGPU_COMM_SHARED_MEMORY": "0", "FASTGPU_COMM_TRANSPORT": "tcp"}
+
+
+def collectives_here(programs, ranks, caches, mca=(), environment=()):
     """Ours and MPI's in one process, each with data in both kinds of memory:
     {name: [{(bytes, collective): result}, ...]}.
     """
@@ -190,7 +195,10 @@ def collectives_here(programs, ranks, caches):
         for collective in COLLECTIVES:
             words = ["--collective", collective, "--sizes", SIZES, "--repetitions", "5"]
             lines = programs.here(
-                ranks, [programs.turns, *words, "--caches", caches, "--no-check"], YIELD
+                ranks,
+                [programs.turns, *words, "--caches", caches, "--no-check"],
+                [*YIELD, *mca],
+                environment,
             )
             for line in lines:
                 key = (line["bytes"], line["collective"])
@@ -457,6 +465,9 @@ PARTS = {
         for name, part in {
             "warm": one_part(f"warm {ranks}", collectives_here, ranks, "warm"),
             "cold": one_part(f"cold {ranks}", collectives_here, ranks, "cold"),
+            "tcp": one_part(
+                f"tcp {ranks}", collectives_here, ranks, "warm", TCP_OF_MPI, TCP_OF_OURS
+            ),
             "all-reduce": one_part(f"all_reduce {ranks}", all_reduce_here, ranks),
             "gradients": functools.partial(models, ranks=ranks),
             "steps": one_part(f"steps {ranks}", steps_here, ranks),

@@ -29,19 +29,16 @@ MEMORIES = {
 }
 
 
-def collective_rows(found, ranks, names):
+def collective_rows(found, ranks, names, ways=("warm", "cold")):
     """The rows of one table, its sizes, and (cases, cases in which Open MPI wins)."""
-    ours, theirs = (
-        {caches: median(found[f"{caches} {ranks}"][name]) for caches in ("warm", "cold")}
-        for name in names
-    )
+    ours, theirs = ({way: median(found[f"{way} {ranks}"][name]) for way in ways} for name in names)
     # Lengths are rounded to whole blocks of each rank.
-    columns = sorted({size for size, _ in ours["warm"] if size})
+    columns = sorted({size for size, _ in ours[ways[0]] if size})
     wanted = [8, 64, 512, 4096, 65536, MIB, 4 * MIB, 16 * MIB, 100 * MIB]
     wanted = [size for size in wanted if any(abs(size - one) <= 16 for one in columns)]
     rows, cases, lost = [], 0, 0
     for collective in COLLECTIVES:
-        for caches in ("warm", "cold"):
+        for caches in ways:
             cells = []
             for size in wanted if collective != "barrier" else [0]:
                 key = next(
@@ -59,6 +56,23 @@ def collective_rows(found, ranks, names):
                 cases, lost = cases + 1, lost + (theirs[caches][key] < ours[caches][key])
             rows.append([collective, caches, *cells, *[""] * (len(wanted) - len(cells))])
     return rows, wanted, (cases, lost)
+
+
+def collectives_over_tcp(found):
+    """The same over TCP on the loopback interface, with warm caches and memory of the program."""
+    parts, cases, lost = [], 0, 0
+    for ranks in (2, 4):
+        names = MEMORIES["memory of the program"]
+        rows, sizes, count = collective_rows(found, ranks, names, ["tcp"])
+        parts.append(table([f"{ranks} ranks", "", *[length(size) for size in sizes]], rows))
+        cases, lost = cases + count[0], lost + count[1]
+    text = (
+        "## All collectives over TCP\n\n"
+        "As above with warm caches, but both libraries use TCP on the loopback interface, as they "
+        "would between hosts (`FASTGPU_COMM_SHARED_MEMORY=0`, `--mca btl self,tcp`). "
+        f"**Bold: Open MPI is faster**, in {lost} of {cases} cases.\n"
+    )
+    return "\n".join([text, *parts])
 
 
 def collectives(found):

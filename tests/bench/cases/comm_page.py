@@ -34,6 +34,7 @@ def page(found, folder, rounds):
             "[below](#all-collectives-beside-open-mpi) is each beside its like.\n",
             table(head, rows),
             comm_collectives.collectives(found),
+            comm_collectives.collectives_over_tcp(found),
             comm_training.whole_steps(found),
             comm_training.on_the_wire(found),
             "## All-reduce beside other libraries\n",

@@ -1,11 +1,12 @@
 """What the peers' gradient benchmarks share: the same warm-up, barriers and median as our own."""
 
 import json
+import os
 import statistics
 import sys
 import time
 
-WARM_UP = 5
+WARM_UP = int(os.environ.get("FASTGPU_BENCH_WARM_UP", "5"))
 
 
 def arguments():
@@ -13,6 +14,11 @@ def arguments():
     with open(sys.argv[1], encoding="utf-8") as lines:
         model = [(line.split()[0], int(line.split()[1])) for line in lines if line.strip()]
     return model, int(sys.argv[2])
+
+
+def compression():
+    """The way in which gradients are compressed, "" for none."""
+    return sys.argv[3] if len(sys.argv) > 3 else ""
 
 
 def measure(library, rank, ranks, model, steps, step, barrier, slowest):

@@ -199,7 +199,7 @@ TEST_CASE("the fields of what is described keep their names and their order in J
       "currency cost_so_far guards ends ends_because ended_because taken_back nodes open_intents");
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
-        "cluster type region zone gpus market price_per_hour currency");
+        "cluster type region zone gpus market price_per_hour currency rdma_ports rdma_obstacle");
 }
 
 TEST_CASE("a flag comes from the command line first, then from the environment") {
@@ -309,6 +309,7 @@ TEST_CASE("the words that people try lead to the command that they mean") {
   CHECK(found({"get", "cluster"}) == "get clusters");
   CHECK(found({"kill", "demo"}) == "delete cluster");
   CHECK(found({"kill", "cluster", "demo"}) == "delete cluster");
+  CHECK(found({"scp", "a", "demo:b"}) == "cp");
   CHECK(found({"-o", "json", "get", "nodes"}) == "get nodes");
   CHECK(found({"-q", "--state-dir=/x", "-ojson", "get", "nodes"}) == "get nodes");
   CHECK(found({"get", "-o", "json", "nodes"}) == "get nodes");

@@ -15,8 +15,9 @@ Work copy_work(std::uint64_t elements, std::uint64_t scratch = 0) {
                            .from = {Buffer::input, 0, elements},
                            .to = {Buffer::data, 0, elements}});
   program.scratch = scratch;
-  return {.program = std::make_shared<const PreparedProgram>(std::move(program), Averaging::none),
-          .group = std::make_shared<const std::vector<Rank>>(1, Rank{0}),
+  return {.program = std::make_shared<const PreparedProgram>(
+              std::move(program), Averaging::none,
+              std::make_shared<const std::vector<Rank>>(1, Rank{0})),
           .reduction = {.type = ElementType::uint8},
           .call = {.kind = CallKind::broadcast, .bytes = elements}};
 }

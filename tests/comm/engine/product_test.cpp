@@ -154,8 +154,8 @@ struct Job {
         reduction.op == ReduceOp::average ? method.averaging : Averaging::none;
     const auto operation =
         engine.start({.program = std::make_shared<const PreparedProgram>(
-                          all_reduce(method.plan, engine.rank(), topology, count), averaging),
-                      .group = std::make_shared<const std::vector<Rank>>(std::move(group)),
+                          all_reduce(method.plan, engine.rank(), topology, count), averaging,
+                          std::make_shared<const std::vector<Rank>>(std::move(group))),
                       .data = data,
                       .reduction = reduction,
                       .tag_base = sequence << 28,

@@ -73,6 +73,10 @@ TEST_CASE(
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "off").need == fabric::FabricNeed::none);
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "auto").provider.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC", "tcp;ofi_rxm").provider == "tcp;ofi_rxm");
+  CHECK(fabric_with("FASTGPU_LOCAL_RANK", "3").gpu.local_rank == 3);
+  CHECK(fabric_with("SLURM_LOCALID", "1").gpu.local_rank == 1);
+  CHECK_FALSE(fabric_with("LOCAL_RANK", "x").gpu.local_rank);
+  CHECK(fabric_with("CUDA_VISIBLE_DEVICES", "2,3").gpu.visible == "2,3");
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").device == "mlx5_1");
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").further_devices.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_PUT", "b").put == fabric::Put::then_send);

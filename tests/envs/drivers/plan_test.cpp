@@ -270,6 +270,72 @@ TEST_CASE("an adapter whose installer brings its libraries gets no others") {
   CHECK_FALSE(has_libraries(plan(facts, recipe_of("580"))));
 }
 
+bool has_step(const DriverPlan& made, const std::string& beginning) {
+  return std::ranges::any_of(
+      made.steps, [&](const DriverStep& step) { return step.title.starts_with(beginning); });
+}
+
+TEST_CASE("a node without a GPU that has RDMA gets the software for that, and no driver") {
+  NodeFacts facts = machine("", 0);
+  facts.pci_adapters = {"15b3:1021"};
+  CHECK(titles(plan(facts, recipe_of("580", "13.0"))) ==
+        std::vector<std::string>{
+            "Pause unattended upgrades",
+            "Install the libraries for RDMA: rdma-core, ibverbs-providers, libfabric1",
+            "Let programs lock memory for RDMA adapters", "Resume unattended upgrades"});
+  facts.pci_adapters = {"1d0f:efa1"};
+  CHECK(has_step(plan(facts, recipe_of("580")), "Install EFA 1.41.0"));
+  facts.pci_adapters = {"8086:1521"};
+  CHECK(failure_of([&] { plan(facts, recipe_of("580")); }).kind() == ErrorKind::usage);
+  // An adapter of another maker, whose device the kernel shows.
+  facts.rdma = {{"irdma0", "ice"}};
+  CHECK(has_step(plan(facts, recipe_of("580")), "Install the libraries for RDMA: rdma-core"));
+}
+
+TEST_CASE("the modules by which programs reach a device are loaded where its files are missing") {
+  constexpr const char* kTitle = "Load the kernel's modules for RDMA";
+  NodeFacts facts = machine("", 0);
+  facts.rdma = {{"mlx5_0", "mlx5_core"}};
+  CHECK(find(plan(facts, {}), kTitle).commands.at(1) ==
+        Argv{"modprobe", "-a", "ib_uverbs", "rdma_ucm"});
+  facts.rdma_files = {{"uverbs0", true}};
+  CHECK(find(plan(facts, {}), kTitle).state == StepState::to_do);
+  facts.rdma_files = {{"uverbs0", true}, {"rdma_cm", true}};
+  CHECK(find(plan(facts, {}), kTitle).state == StepState::done);
+  facts.rdma = {{"rdmap0s6", "efa"}};
+  facts.rdma_files = {{"uverbs0", true}};
+  CHECK(find(plan(facts, {}), kTitle).state == StepState::done);
+  // Without a device in the kernel there is no file to wait for.
+  facts.rdma = {};
+  facts.pci_adapters = {"1d0f:efa1"};
+  CHECK_FALSE(has_step(plan(facts, {}), kTitle));
+}
+
+TEST_CASE("devices that only some users may open are opened to all, and others left alone") {
+  constexpr const char* kTitle = "Let programs open RDMA devices";
+  NodeFacts facts = machine("", 0);
+  facts.rdma = {{"mlx5_0", "mlx5_core"}};
+  facts.rdma_files = {{"uverbs0", true}, {"rdma_cm", true}};
+  CHECK_FALSE(has_step(plan(facts, {}), kTitle));
+  facts.rdma_files = {{"uverbs0", false}, {"rdma_cm", true}};
+  const DriverStep step = find(plan(facts, {}), kTitle);
+  CHECK(step.state == StepState::to_do);
+  CHECK(words(step.commands.at(0)).ends_with("/etc/udev/rules.d/99-fastgpu-rdma.rules"));
+  const std::string rules = step.commands.at(0).at(step.commands.at(0).size() - 2);
+  CHECK(rules.find("KERNEL==\"uverbs*\", MODE=\"0666\"") != std::string::npos);
+  CHECK(words(step.commands.at(2)).starts_with("udevadm trigger --settle"));
+  facts.rdma_files.front().is_open = true;
+  facts.files["/etc/udev/rules.d/99-fastgpu-rdma.rules"] = transfer::sha256_hex(rules);
+  CHECK(find(plan(facts, {}), kTitle).state == StepState::done);
+}
+
+TEST_CASE("an environment that wants RDMA changes the nodes that have it, and no others") {
+  NodeFacts facts = machine("", 0);
+  CHECK(plan_for(rdma_goal({}), facts, Index::perhaps_old).steps.empty());
+  facts.pci_adapters = {"15b3:1021"};
+  CHECK(has_step(plan_for(rdma_goal({}), facts, Index::perhaps_old), "Install the libraries"));
+}
+
 TEST_CASE("unattended upgrades that an earlier run held off go on, even with nothing else to do") {
   NodeFacts facts = l40s();
   facts.nvidia = {.loaded = "580.95.05", .answers = true};
@@ -366,7 +432,7 @@ TEST_CASE("no GPU is a clear refusal, and an assumed one is planned for") {
   NodeFacts facts = machine("", 0);
   const Error error = failure_of([&] { plan(facts, recipe_of("580")); });
   CHECK(error.kind() == ErrorKind::usage);
-  CHECK(mentions(error, "the node has no GPU; --assume-gpu L40S:8 --dry-run"));
+  CHECK(mentions(error, "the node has no GPU and no RDMA device; --assume-gpu L40S:8 --dry-run"));
 
   const Matrix matrix = builtin_matrix();
   const NodeFacts assumed = with_assumed_gpus(facts, "h100:8", matrix);

@@ -123,6 +123,11 @@ TEST_CASE("what the nodes are to have beside it is read, and survives being writ
   CHECK(spec.needs.wants_gpu());
   CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
   CHECK_FALSE(read("name: t\n").needs.any());
+  const auto fabric = read("name: t\nrdma: true\n");
+  CHECK(fabric.needs.any());
+  CHECK_FALSE(fabric.needs.wants_gpu());
+  CHECK(read(to_yaml(fabric)).needs.rdma);
+  CHECK_FALSE(read("name: t\nrdma: false\n").needs.any());
 }
 
 TEST_CASE("CANN is its version and its installers, each from an address or a path, with its sum") {

@@ -42,6 +42,8 @@ const std::string kH200 = recorded(
     "nvidia_smi|NVIDIA H200, 143771, 580.65.06\n"
     "nvidia_module|580.95.05|Dual MIT/GPL\n"
     "rdma|mlx5_0|mlx5_core\n"
+    "rdma_file|uverbs0|666\n"
+    "rdma_file|rdma_cm|600\n"
     "module|nvidia\n"
     "cuda|13.0\n"
     "cuda|12.8\n"
@@ -80,6 +82,10 @@ TEST_CASE("a GPU machine is read from what its probe says") {
   CHECK(facts.nvidia.answers);
   CHECK(facts.nvidia.nvswitches == 1);
   CHECK(facts.pci_adapters == std::vector<std::string>{"15b3:1021"});
+  REQUIRE(facts.rdma_files.size() == 2);
+  CHECK(facts.rdma_files[0].name == "uverbs0");
+  CHECK(facts.rdma_files[0].is_open);
+  CHECK_FALSE(facts.rdma_files[1].is_open);
   CHECK(facts.rdma[0].driver == "mlx5_core");
   CHECK(facts.cuda == std::vector<std::string>{"13.0", "12.8"});
   CHECK(facts.pythons[0].version == "3.10.12");

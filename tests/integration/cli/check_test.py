@@ -121,6 +121,53 @@ def test_what_differs_between_nodes_is_found(user):
         assert_equal(found(checked(user), "kernel")[0][:2], ("warning", second))
 
 
+@contextlib.contextmanager
+def rdma_device_on(user, node):
+    """Shows a node the files of an RDMA device in place of those of its kernel's classes."""
+    port = "/sys/class/infiniband/mlx5_0/ports/1"
+    files = {
+        "state": "4: ACTIVE",
+        "rate": "100 Gb/sec (4X EDR)",
+        "link_layer": "Ethernet",
+        "gids/0": "fe80:0000:0000:0000:0000:00ff:fe00:0001",
+        "gid_attrs/types/0": "RoCE v2",
+        "gid_attrs/ndevs/0": "eth0",
+    }
+    writes = [f"echo {shlex.quote(text)} >{port}/{file}" for file, text in files.items()]
+    folders = f"mkdir -p {port}/gids {port}/gid_attrs/types {port}/gid_attrs/ndevs"
+    on(user, node, " && ".join(["mount -t tmpfs tmpfs /sys/class", folders, *writes]))
+    try:
+        yield
+    finally:
+        on(user, node, "umount /sys/class")
+
+
+def described(user, node):
+    """Returns the document of `describe node`, which must fit its schema."""
+    done = user.run("describe", "node", f"{user.cluster}-{node}", "-o", "json")
+    return fitting(json.loads(done.out), "node")
+
+
+@shared_cluster
+def test_an_rdma_device_is_described_and_what_keeps_jobs_from_it_is_found(user):
+    name = user.two_nodes()
+    assert_equal(described(user, 1)["rdma_ports"], [])
+    with rdma_device_on(user, 1):
+        document = described(user, 1)
+        port = document["rdma_ports"][0]
+        assert_equal(port["device"], "mlx5_0")
+        assert_equal(port["bits_per_second"], 100_000_000_000)
+        assert_equal([gid["type"] for gid in port["gids"]], ["RoCE v2"])
+        assert_in("uverbs", document["rdma_obstacle"])
+        table = user.run("describe", "node", f"{name}-1").out.decode()
+        assert_true(re.search(r"mlx5_0 +1 +ACTIVE +100 Gbit/s +Ethernet +eth0", table), table)
+        findings = found(checked(user, code=1), "rdma")
+        alone = f"1 RDMA port, but no RDMA port on {name}-0"
+        assert_in(("error", [f"{name}-1"], alone), findings)
+        assert_in(("error", [f"{name}-1"], "/dev/infiniband has no uverbs device"), findings)
+    assert_equal(described(user, 0)["rdma_ports"], [])
+
+
 @shared_cluster
 def test_a_full_disk_and_a_name_of_another_node_are_found(user):
     name = user.two_nodes()

@@ -17,11 +17,21 @@ from cli_user import job_words, run_tests
 from env_site import find_uv
 from suite import assert_equal, assert_in, assert_is, assert_not_in, assert_true
 
+ADAPTER = """#!/bin/sh
+echo "0000:31:00.0 0207: 15b3:1021"
+"""
+# Gives the devices the modes that the rules in place demand.
+UDEVADM = """#!/bin/sh
+[ "$1" = trigger ] || exit 0
+grep -q 'KERNEL=="uverbs.*MODE="0666"' /etc/udev/rules.d/99-fastgpu-rdma.rules || exit 1
+chmod 666 /dev/infiniband/uverbs0 /dev/infiniband/rdma_cm
+"""
+
 
 def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
     with Site(user, gpus=False) as site:
         done = user.run(*site.words(), code=2)
-        assert_in("t-[0-1]: the node has no GPU; --assume-gpu", done.err)
+        assert_in("t-[0-1]: the node has no GPU and no RDMA device; --assume-gpu", done.err)
         plan = json.loads(
             user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out
         )
@@ -32,6 +42,43 @@ def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
         user.refused(site.words("--assume-gpu", "H100:8"), 2, "use it with --dry-run")
         user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is unknown; known: 11.8, ")
         assert_equal(site.server.requests, [], "fetched")
+
+
+def test_a_node_with_an_adapter_and_no_gpu_gets_what_rdma_needs(user):
+    with Site(user, gpus=False) as site:
+        for name in ("rdma-core", "ibverbs-providers", "libfabric1"):
+            site.system.add(name, "44.0-2")
+        site.system.publish(site.key)
+        packages = "libfabric1 ibverbs-providers rdma-core"
+        installed = f"dpkg-query -W -f '${{Package}}\\n' {packages} 2>/dev/null"
+        site.on_nodes(f"{installed} | xargs -r apt-get -y -qq remove 2>&1", "t/0")
+        # The first node has an adapter; a rule of its own keeps other users from the device.
+        site.on_nodes(f"cat >/usr/local/bin/lspci <<'END'\n{ADAPTER}END", "t/0")
+        site.on_nodes(f"cat >/usr/local/bin/udevadm <<'END'\n{UDEVADM}END", "t/0")
+        site.on_nodes(
+            "chmod 755 /usr/local/bin/* && mkdir -p /dev/infiniband && "
+            "for file in uverbs0 rdma_cm; do "
+            ": >/dev/infiniband/$file; chmod 660 /dev/infiniband/$file; done",
+            "t/0",
+        )
+        done = site.install(code=2)
+        assert_in("t-1: the node has no GPU and no RDMA device", done.err)
+        did = {node["name"]: node.get("did") for node in json.loads(done.out)["nodes"]}
+        assert_equal(
+            did["t-0"],
+            [
+                "Pause unattended upgrades",
+                "Install the libraries for RDMA: rdma-core, ibverbs-providers, libfabric1",
+                "Let programs open RDMA devices",
+                "Let programs lock memory for RDMA adapters",
+                "Resume unattended upgrades",
+            ],
+        )
+        shown = site.on_nodes("stat -c %a /dev/infiniband/*; ls /etc/security/limits.d", "t/0")
+        assert_in("666\n666\n", shown)
+        assert_in("90-fastgpu-rdma.conf", shown)
+        again = json.loads(site.install(code=2).out)["nodes"]
+        assert_equal([node["did"] for node in again if node["name"] == "t-0"], [[]])
 
 
 def test_everything_is_installed_once_and_a_second_run_does_nothing(user):

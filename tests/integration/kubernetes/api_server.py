@@ -22,8 +22,8 @@ JOBS = re.compile(r"/apis/kubeflow\.org/v2beta1/namespaces/([^/]+)/mpijobs(?:/([
 PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)/log)?")
 
 
-def now():
-    moment = datetime.datetime.now(datetime.timezone.utc)
+def now(later=0):
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=later)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
@@ -98,7 +98,7 @@ class Cluster:
         self.token = "t0ken"
         self.jobs, self.pods, self.faults, self.requests = {}, {}, [], []
         self.lock = threading.Lock()
-        self.breaks_streams = 0
+        self.breaks_streams, self.faults_after_breaks = 0, []
 
     def create(self, job):
         with self.lock:
@@ -216,7 +216,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         since = query.get("sinceTime", "")[:19]
+        if seconds := query.get("sinceSeconds"):
+            since = now(-int(seconds))[:19]
         sent = 0
+        if tail := query.get("tailLines"):
+            sent = max(0, len(pod.lines) - int(tail))
         while True:
             with pod.changed:
                 lines, is_over = pod.lines[sent:], pod.code is not None
@@ -227,6 +231,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             if lines and cluster.breaks_streams > 0:
                 cluster.breaks_streams -= 1
+                cluster.faults += map(dict, cluster.faults_after_breaks)
                 self.close_connection = True
                 self.connection.close()
                 return None

@@ -10,76 +10,17 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
 from api_server import serving, wait_until
+from desk import Desk
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 FASTGPU = os.path.abspath(sys.argv[1])
 JOB = ["run", "job", "--engine", "kubernetes", "--set", "kubernetes.image=train:1"]
-
-
-class Desk:
-    """A user with a kubeconfig and a state directory."""
-
-    def __init__(self, folder, cluster, server):
-        self.folder, self.cluster, self.server = folder, cluster, server
-        self.configure({"token": cluster.token})
-
-    def configure(self, login, **more):
-        authority = base64.b64encode((self.folder / "ca.pem").read_bytes()).decode()
-        document = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "lab",
-            "contexts": [
-                {"name": "lab", "context": {"cluster": "c", "user": "u", "namespace": "ns"}}
-            ],
-            "clusters": [
-                {
-                    "name": "c",
-                    "cluster": {
-                        "server": self.server,
-                        "certificate-authority-data": authority,
-                        **more,
-                    },
-                }
-            ],
-            "users": [{"name": "u", "user": login}],
-        }
-        (self.folder / "config").write_text(json.dumps(document))
-
-    def environment(self):
-        return {
-            **os.environ,
-            "HOME": str(self.folder),
-            "KUBECONFIG": str(self.folder / "config"),
-            "FASTGPU_STATE_DIR": str(self.folder / "state"),
-            "NO_COLOR": "1",
-        }
-
-    def run(self, *words, code=0):
-        done = subprocess.run(
-            [FASTGPU, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env=self.environment(),
-            check=False,
-        )
-        if done.returncode != code:
-            raise AssertionError(
-                f"{words}: {done.returncode}, not {code}\n{done.stdout}{done.stderr}"
-            )
-        return done
-
-    def seen(self, job):
-        return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
 
 
 def test_a_job_runs_and_its_logs_are_those_of_its_ranks(desk):
@@ -120,13 +61,7 @@ def test_a_detached_job_is_followed_and_cancelled(desk):
 
 
 def test_ctrl_c_deletes_the_job(desk):
-    process = subprocess.Popen(
-        [FASTGPU, *JOB, "stop", "-np", "1", "--", "sh", "-c", "echo up; exec sleep 60"],
-        env=desk.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = desk.start(*JOB, "stop", "-np", "1", "--", "sh", "-c", "echo up; exec sleep 60")
     assert_in("up", process.stdout.readline())
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -136,6 +71,8 @@ def test_ctrl_c_deletes_the_job(desk):
 
 def test_a_log_stream_that_breaks_loses_and_repeats_nothing(desk):
     desk.cluster.breaks_streams = 5
+    # A server that has come back refuses all logins for a moment.
+    desk.cluster.faults_after_breaks = [{"status": 403, "times": 1}, {"status": 401, "times": 1}]
     program = ["sh", "-c", "for i in $(seq 40); do echo line $i; sleep 0.1; done"]
     done = desk.run(*JOB, "stream", "-np", "1", "--", *program)
     assert_equal(done.stdout.splitlines(), [f"[0] line {i}" for i in range(1, 41)])
@@ -212,7 +149,7 @@ def test_what_kubernetes_does_not_take_is_refused_before_anything_is_asked(desk)
     assert_in("number of ranks is missing", desk.run(*JOB, "--", "true", code=2).stderr)
     desk.configure({"exec": {"command": "aws"}})
     assert_in("plugin 'aws'", desk.run(*JOB, "-np", "1", "--", "true", code=2).stderr)
-    (desk.folder / "config").unlink()
+    desk.kubeconfig().unlink()
     desk.run(*JOB, "-np", "1", "--", "true", code=5)
     assert_equal(desk.cluster.requests, [])
 
@@ -222,7 +159,9 @@ def desk_of(_):
     with tempfile.TemporaryDirectory(prefix="fastgpu-kubernetes-") as name:
         folder = pathlib.Path(name)
         with serving(folder) as (cluster, server):
-            yield Desk(folder, cluster, server)
+            desk = Desk(FASTGPU, folder, server, {"token": cluster.token})
+            desk.cluster = cluster
+            yield desk
 
 
 if __name__ == "__main__":

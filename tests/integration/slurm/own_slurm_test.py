@@ -24,6 +24,8 @@ from suite import assert_equal, assert_in, assert_not_in, assert_true
 PLACE = pathlib.Path("/var/lib/fastgpu-slurm")
 USUAL = pathlib.Path("/etc/slurm/slurm.conf")
 SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "templates/nodes/set_up_slurm.sh"
+REMOVAL = f"sudo sh {PLACE}/set_up remove"
+INSIDE = ["nsenter", "--mount", "--pid", "--net"]
 PROGRAMS = {"slurmctld", "slurmd", "slurmstepd", "munged"}
 STEPS = ("recorded", "prepared", "key", "applied")
 
@@ -61,6 +63,9 @@ def processes_of_slurm():
 
 def test_a_job_runs_in_slurm_and_nothing_is_left_after_the_cluster(user):
     made = create(user, "-v")
+    assert_in(f"run job --cluster {user.cluster} --engine slurm -np 4", made.err)
+    beside = user.run("run", "job", "-c", user.cluster, "-np", "1", "--", "true")
+    assert_in("--engine slurm gives it to Slurm", beside.err)
     key = on_node(user, 0, f"base64 -w 0 {PLACE}/munge.key").strip()
     assert_equal(len(base64.b64decode(key)), 128)
     assert_not_in(key, made.err + made.out.decode())
@@ -227,6 +232,25 @@ def test_a_host_of_the_user_is_left_as_it_was(user):
         assert_in("up", done.stdout)
         lab.run("delete", "cluster", "lab", "--yes")
         assert_equal(processes_of_slurm(), [])
+        assert_equal([*PLACE.iterdir(), *USUAL.parent.iterdir()], [])
+
+
+def test_a_host_that_is_away_keeps_slurm_until_it_is_removed_there(user):
+    with hidden_places(), static_cluster_test.lab_for(user.fastgpu) as lab:
+        host = lab.host("one", f"{static_cluster_test.NETWORK}.31", network=True)
+        lab.create(host.entry(), more=["--scheduler", "slurm"])
+        host.stop()
+        done = lab.run("delete", "cluster", "lab", "--yes")
+        assert_in(f"Slurm stays on one, and is removed by running there: {REMOVAL}", done.stderr)
+        assert_in("authorized_keys", done.stderr)
+        lab.check_nothing_known()
+
+        host.start()
+        refused = lab.create(host.entry(), more=["--scheduler", "slurm"], code=1)
+        assert_in(f"delete that cluster, or run there: {REMOVAL}", refused.stderr)
+        lab.run("delete", "cluster", "lab", "--yes")
+        words = REMOVAL.removeprefix("sudo ").split()
+        subprocess.run([*INSIDE, "-t", str(host.first_process()), *words], check=True)
         assert_equal([*PLACE.iterdir(), *USUAL.parent.iterdir()], [])
 
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fakes/fake_ssh.hpp"
+#include "launcher/checks/node_facts.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -66,6 +67,21 @@ struct FakeCluster {
 };
 
 TEST_SUITE_BEGIN("launcher/checks/cluster_check");
+
+TEST_CASE_FIXTURE(FakeCluster, "one node is asked for its facts alone, and its failure kept") {
+  const auto ask = [&] { return ask_node(ssh, nodes[0].host, agent, {}, cancel); };
+  CHECK(ask().value().mpirun == "/usr/bin/mpirun");
+  REQUIRE(ssh.seen.size() == 1);
+  CHECK(ssh.seen[0].command.find("facts") != std::string::npos);
+  ssh = FakeSsh([](const FakeSsh::Seen&) -> FakeReply {
+    return {.exit = {.status = 3}, .err = "no such option\n"};
+  });
+  CHECK(mentions(ask().error(), "the agent ended with 3: no such option"));
+  ssh = FakeSsh([](const FakeSsh::Seen&) -> FakeReply {
+    return {.failure = Error(ErrorKind::transient, "connection refused")};
+  });
+  CHECK(ask().error().kind() == ErrorKind::transient);
+}
 
 TEST_CASE_FIXTURE(FakeCluster, "every node runs the script and the agent, and its clock is read") {
   on_second.out = health_text(10min);

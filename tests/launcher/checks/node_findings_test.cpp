@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/rdma_devices.hpp"
+
 namespace fastgpu::launcher {
 namespace {
 
@@ -129,6 +131,29 @@ TEST_CASE("another Open MPI, or none, is an error, and a warning if no node has 
     node.facts = agent::JobNodeFacts();
   CHECK(none.only().severity == Severity::warning);
   CHECK(none.only().nodes.size() == 3);
+}
+
+TEST_CASE("what keeps ranks from an active RDMA port is an error, with the agent's remedy") {
+  const auto closed = [](agent::JobNodeFacts& facts) {
+    facts.rdma_obstacle = "/dev/infiniband/uverbs0 may not be opened: give the user the permission";
+  };
+  const Finding finding = SoundNodes().on_all(add_rdma).with_facts(closed).only();
+  CHECK(finding.check == "rdma");
+  CHECK(finding.severity == Severity::error);
+  CHECK(finding.nodes == Names{"n1"});
+  CHECK(finding.found == "/dev/infiniband/uverbs0 may not be opened");
+  CHECK(finding.remedy == "give the user the permission");
+  // A port that is down is reported by its state, once.
+  const auto down = [](NodeHealth& state) { state.rdma.front().state = "DOWN"; };
+  CHECK(SoundNodes().on_all(add_rdma).with(down).with_facts(closed).only().found ==
+        "mlx5_0:1 is DOWN");
+  // So is a limit of locked memory.
+  const Bytes little{65'536};
+  const auto limited = [&](NodeHealth& state) { state.memlock = little; };
+  const auto locked = [&](agent::JobNodeFacts& facts) {
+    facts.rdma_obstacle = remedy_for_lockable(little);
+  };
+  CHECK(SoundNodes().on_all(add_rdma).with(limited).with_facts(locked).only().check == "memlock");
 }
 
 TEST_CASE("clocks are compared with the first node's, whatever the difference from ours") {

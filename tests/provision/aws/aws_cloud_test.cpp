@@ -161,6 +161,7 @@ TEST_CASE_FIXTURE(Account,
   REQUIRE(offers.size() == 1);
   CHECK(offers[0].type.name == "p9.48xlarge");
   CHECK(offers[0].type.rdma_interfaces == 4);
+  CHECK(offers[0].type.rdma_gbit == 1'600);
   CHECK(offers[0].type.rdma_cards == std::vector<int>{1, 2, 3, 4});
 }
 

@@ -103,5 +103,28 @@ TEST_CASE("the types with RDMA are those with the GPUs that are wished, where an
   CHECK(types_with_rdma(huawei, {}).empty());
 }
 
+TEST_CASE("the kind and the rate of RDMA are those of the cloud, or unknown") {
+  const auto known = [](std::string_view cloud, const char* name) {
+    InstanceType type{.name = name};
+    complete(type, cloud);
+    return type;
+  };
+  const auto fabric = [&](std::string_view cloud, const char* name) {
+    return rdma_fabric(cloud, known(cloud, name));
+  };
+  CHECK(fabric("aws", "p4d.24xlarge") == "EFA");
+  CHECK(fabric("aws", "g5.xlarge").empty());
+  CHECK(fabric("alibaba", "ecs.ebmgn8is.32xlarge") == "eRDMA");
+  CHECK(fabric("alibaba", "ecs.sccgn6.24xlarge") == "RoCE");
+  CHECK(rdma_fabric("tencent", {.rdma_interfaces = 1}) == "RoCE");
+  CHECK(known("aws", "p4d.24xlarge").rdma_gbit == 400);
+  CHECK(known("aws", "g5.xlarge").rdma_gbit == 0);
+  CHECK(known("alibaba", "ecs.sccgn6.24xlarge").rdma_gbit == 50);
+  CHECK(known("alibaba", "ecs.ebmgn7ex.32xlarge").rdma_gbit == 0);
+  InstanceType told{.name = "p4d.24xlarge", .rdma_gbit = 100};
+  complete(told, "aws");
+  CHECK(told.rdma_gbit == 100);
+}
+
 }  // namespace
 }  // namespace fastgpu::provision::cloud

@@ -126,7 +126,7 @@ TEST_CASE("a cluster is described with its unfinished changes and the jobs that 
 TEST_CASE("a node is described with its machine, its cost and the way to it") {
   ClusterAndNodes shown = cloud_cluster();
   shown.nodes[0].jumps = {{.address = "gate", .port = 22, .user = "ops"}};
-  CHECK(text_of(description_of(shown.nodes[0], shown, kNow)) ==
+  CHECK(text_of(description_of(shown.nodes[0], shown, {}, kNow)) ==
         "Name:             demo-0\n"
         "Cluster:          demo\n"
         "State:            running\n"
@@ -146,6 +146,55 @@ TEST_CASE("a node is described with its machine, its cost and the way to it") {
         "Cost so far:      65.55 USD\n"
         "Host keys:\n"
         "  - ssh-ed25519 AAAA\n");
+}
+
+/// A node with two ports, of which the second has no address.
+NodeReport report_with_ports() {
+  return {
+      .obstacle = "/dev/infiniband/uverbs0 may not be opened: give the user the permission",
+      .ports = {{.device = "mlx5_0",
+                 .number = "1",
+                 .state = "ACTIVE",
+                 .has_address = true,
+                 .numa_node = 1,
+                 .driver = "mlx5_core",
+                 .link_layer = "Ethernet",
+                 .mbit = 100'000,
+                 .interface = "eth1",
+                 .gids = {{.index = 3, .gid = "fe80:1", .type = "RoCE v2", .interface = "eth1"}}},
+                {.device = "siw0", .number = "1", .state = "DOWN", .driver = "siw"}}};
+}
+
+TEST_CASE("a node is described with its RDMA devices, their addresses and what is in the way") {
+  const ClusterAndNodes shown = local_cluster();
+  const auto described = [&](const NodeReport& report) {
+    return text_of(description_of(shown.nodes[0], shown, report, kNow));
+  };
+  const std::string text = described(report_with_ports());
+  INFO(text);
+  CHECK(text.find("RDMA devices:\n"
+                  "  DEVICE  PORT  DRIVER  STATE   SPEED       LINK      INTERFACE  NUMA NODE\n"
+                  "  mlx5_0  1     mlx5    ACTIVE  100 Gbit/s  Ethernet  eth1       1\n"
+                  "  siw0    1     siw     DOWN\n"
+                  "RDMA addresses:\n"
+                  "  DEVICE  PORT  INDEX  GID     TYPE     INTERFACE\n"
+                  "  mlx5_0  1     3      fe80:1  RoCE v2  eth1\n"
+                  "RDMA obstacle:  /dev/infiniband/uverbs0 may not be opened: give the user the "
+                  "permission\n") != std::string::npos);
+  CHECK(described({}) == text_of(description_of(shown.nodes[0], shown, {}, kNow)));
+  CHECK(described({.failure = "connection refused"})
+            .find("RDMA devices:  unknown: connection refused\n") != std::string::npos);
+}
+
+TEST_CASE("programs get the RDMA ports of a node in full, and null where they are unknown") {
+  CHECK(rdma_fields({}) == Json{{"rdma_ports", nullptr}, {"rdma_obstacle", nullptr}});
+  CHECK(rdma_fields(NodeReport{.failure = "x"})["rdma_ports"].is_null());
+  CHECK(rdma_fields(NodeReport{})["rdma_ports"] == Json::array());
+  const Json fields = rdma_fields(report_with_ports());
+  CHECK(fields["rdma_ports"][0]["bits_per_second"] == 100'000'000'000);
+  CHECK(fields["rdma_ports"][0]["gids"][0]["type"] == "RoCE v2");
+  CHECK(fields["rdma_ports"][1]["bits_per_second"].is_null());
+  CHECK(fields["rdma_obstacle"] == report_with_ports().obstacle);
 }
 
 TEST_CASE("a job is described with its times, its ranks by node and the place of its logs") {

@@ -1,0 +1,15 @@
+// What a node reports about itself now.
+#pragma once
+
+#include "cli/workflows/services.hpp"
+#include "launcher/checks/node_facts.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::cli {
+
+/// Asks a running node for its facts as launcher::ask_node() does, for some seconds at most. Throws
+/// after a cancel.
+Outcome<agent::JobNodeFacts> facts_of(Services& services, const state::Cluster& cluster,
+                                      const state::Node& node);
+
+}  // namespace fastgpu::cli

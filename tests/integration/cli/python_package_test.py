@@ -1,0 +1,94 @@
+"""The Python package, as its users call it: python_package_test.py FASTGPU [TEST ...]
+
+Needs root and sshd; exits with 77 where it cannot run. It cleans up after itself.
+"""
+
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "cli/python"))
+import cli_user
+import fastgpu
+import suite
+from suite import assert_equal, assert_in, assert_not_in, assert_raises
+
+
+def job_of(user, **more):
+    fastgpu.use(program=user.fastgpu, state_dir=str(user.state))
+    user.made = True
+    return fastgpu.make_job(user.cluster, num_tasks=2, slots=2, provider="local", **more)
+
+
+def test_a_job_is_made_once_and_its_tasks_run_commands_and_take_files(user):
+    job = job_of(user, install_script="echo ready > mark")
+    assert_equal([task.name for task in job.tasks], [f"{user.cluster}-0", f"{user.cluster}-1"])
+    same = job_of(user, install_script="echo again > mark")
+    assert_equal([task.ip for task in same.tasks], [task.ip for task in job.tasks])
+    assert_equal(job.run("cat mark; echo $0 >&2"), ["ready\n", "ready\n"])
+
+    source = user.folder / "source"
+    source.mkdir()
+    (source / "a b").write_text("text\n")
+    job.upload(source)
+    assert_equal(job.tasks[1].read("source/a b"), "text\n")
+    job.tasks[0].write("it's", "written")
+    job.tasks[0].download("it's", user.folder / "back")
+    assert_equal((user.folder / "back").read_text(), "written")
+    assert_equal([task.exists("it's") for task in job.tasks], [True, False])
+
+
+def test_what_fails_is_an_exception(user):
+    job = job_of(user)
+    with assert_raises(fastgpu.CommandError) as failed:
+        job.tasks[1].run("echo why >&2; exit 3")
+    assert_equal(failed.exception.exit_code, 3)
+    assert_in(f"{user.cluster}-1", str(failed.exception))
+    assert_in("returned status 3: why", str(failed.exception))
+    assert_equal(job.run("echo out; exit 3", ignore_errors=True), ["out\n", "out\n"])
+    with assert_raises(fastgpu.Error):
+        job.tasks[0].run(["sleep", "60"], max_wait_sec=1)
+    with assert_raises(fastgpu.Error) as missing:
+        fastgpu.find_job("nowhere")
+    assert_equal((missing.exception.kind, missing.exception.exit_code), ("not_found", 5))
+    with assert_raises(fastgpu.Error) as unknown:
+        fastgpu.make_job("other", no_such_flag=1)
+    assert_in("--no-such-flag", str(unknown.exception))
+
+
+def test_a_program_is_launched_waited_for_and_cancelled(user):
+    job = job_of(user)
+    show = 'echo "$RANK of $WORLD_SIZE: $SECRET"; [ "$RANK" = 1 ] && exit 4; exec sleep 60'
+    run = job.launch(
+        ["sh", "-c", show], np=2, npernode=1, launcher="plain", env={"SECRET": "s3cret"}
+    )
+    assert_equal(run.wait(timeout="1m"), 4)
+    assert_equal(run.state, "failed")
+    assert_equal(sorted(run.logs()), ["0 of 2: s3cret", "1 of 2: s3cret"])
+    assert_equal(run.logs(rank=1), ["1 of 2: s3cret"])
+    assert_not_in("s3cret", str(run.describe()))
+
+    run = job.launch(["sleep", "60"], np=1, launcher="plain")
+    with assert_raises(fastgpu.Error) as late:
+        run.wait(timeout="1s")
+    assert_equal(late.exception.kind, "timeout")
+    run.cancel()
+    assert_equal(run.state, "cancelled")
+
+
+def test_a_job_is_stopped_started_and_removed(user):
+    job = job_of(user)
+    job.stop()
+    job.start()
+    assert_equal(job.run("echo up"), ["up\n", "up\n"])
+    job.kill()
+    user.check_nothing_is_left()
+    with assert_raises(fastgpu.Error):
+        fastgpu.find_job(user.cluster)
+
+
+if __name__ == "__main__":
+    suite.need_root("unshare", "ip", "ssh-keygen", "/usr/sbin/sshd")
+    os.makedirs("/run/sshd", exist_ok=True)
+    cli_user.run_tests(globals())
