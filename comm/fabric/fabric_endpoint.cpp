@@ -237,6 +237,16 @@ std::unique_ptr<FabricEndpoint> open_wanted(const FabricSettings& settings,
   return open_offer(library, found, *index, settings, site);
 }
 
+/// Opens an offer that the user has not named. One that cannot be opened, such as that of a device
+/// that has just gone, is missing; too little lockable memory stays an error.
+OpenedEndpoint open_welcome(const FabricLibrary& library, const Found& found, std::size_t index,
+                            const FabricSettings& settings, const FabricSite& site) try {
+  return {open_offer(library, found, index, settings, site)};
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::local) throw;
+  return {.lack = e.what()};
+}
+
 }  // namespace
 
 OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& site) {
@@ -257,7 +267,7 @@ OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& s
   const std::string nearest =
       nearest_device(devices, neighbour_of(settings.gpu, current_gpu()), site.turn);
   if (const auto index = choose(found.all(), settings, site.near, nearest))
-    return {open_offer(*library, found, *index, settings, site)};
+    return open_welcome(*library, found, *index, settings, site);
   const std::string obstacle = obstacle_of(devices);
   return {.lack = obstacle.empty() ? kNoProvider : obstacle};
 }

@@ -1,5 +1,7 @@
 #include "comm/rendezvous/connections.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <string_view>
 
 #include "base/counted.hpp"
+#include "base/descriptors.hpp"
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
@@ -212,16 +215,42 @@ std::string provider_of(const FabricTransport* fabric) {
   return fabric == nullptr ? "none" : fabric->traits().provider;
 }
 
+/// Returns the kind of an address of IP: libfabric has them as sockaddr_in and sockaddr_in6.
+std::string kind_of_address(std::size_t bytes) {
+  if (bytes == sizeof(sockaddr_in)) return "IPv4";
+  if (bytes == sizeof(sockaddr_in6)) return "IPv6";
+  return counted(bytes, "byte");
+}
+
+/// The reason for which no fabric connects two ranks, and the remedy.
+struct Mismatch {
+  std::string reason{};
+  std::string remedy = "Set the same FASTGPU_COMM_FABRIC for all ranks";
+};
+
+Mismatch mismatch_of(const FabricTransport* fabric, const Introduction& theirs) {
+  const std::string there = provider_in(theirs);
+  const std::string here = provider_of(fabric);
+  const Mismatch providers{.reason = there + " there, " + here + " here"};
+  if (there != here || fabric == nullptr) return providers;
+  const std::size_t theirs_has = fabric::decode_card(card_in(theirs, 0)).address.size();
+  const std::size_t ours_has = fabric->card().address.size();
+  if (theirs_has == ours_has) return providers;
+  return {here + " has addresses of two kinds, " + kind_of_address(theirs_has) + " there, " +
+              kind_of_address(ours_has) + " here",
+          "Name devices with addresses of one kind by FASTGPU_COMM_FABRIC_DEVICE"};
+}
+
 /// Throws, on both sides, where a fabric is a must and two ranks have none together.
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
   if (wishes.fabric.need != fabric::FabricNeed::must) return;
   const std::string wanted = wishes.transport == NetworkTransport::hybrid ? "hybrid" : "fabric";
+  const Mismatch mismatch = mismatch_of(fabric, theirs);
   throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + wanted + "', but rank " +
-                                    std::to_string(rank.value) + " is not reached by one: " +
-                                    provider_in(theirs) + " there, " + provider_of(fabric) +
-                                    " here. Set the same FASTGPU_COMM_FABRIC for all ranks, or "
-                                    "FASTGPU_COMM_TRANSPORT=tcp");
+                                    std::to_string(rank.value) +
+                                    " is not reached by one: " + mismatch.reason + ". " +
+                                    mismatch.remedy + ", or FASTGPU_COMM_TRANSPORT=tcp");
 }
 
 /// Returns why this machine's RDMA device does not carry the messages to a rank that is reached by
@@ -229,8 +258,8 @@ void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric
 std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs) {
   if (!fabric.transport) return fabric.lack;
   if (!fabric.transport->traits().is_hardware) return {};
-  return "rank " + std::to_string(rank.value) + " has no matching fabric (" + provider_in(theirs) +
-         " there, " + provider_of(fabric.transport.get()) + " here)";
+  return "rank " + std::to_string(rank.value) + " has no matching fabric (" +
+         mismatch_of(fabric.transport.get(), theirs).reason + ")";
 }
 
 /// Returns the report on a network that is slower than the machine's best; empty without a reason.
@@ -278,9 +307,14 @@ bool is_asked_for(const Wishes& wishes) {
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
 constexpr auto kMeetTimeout = std::chrono::seconds(20);
 
-/// The advice for ranks that find no answer by their fabrics, which match.
-constexpr std::string_view kBlocked =
-    "; check that the security group and the switches let it through";
+/// Returns the advice for one of `ranks` that finds no answer by its fabric, which matches.
+/// Providers open a file for each connection, or more, and close those of a connection that failed.
+std::string advice_for_silence(std::size_t ranks) {
+  if (free_descriptors() < ranks)
+    return "; its connections may need more open files than this process may have: run `ulimit -n "
+           "65536`";
+  return "; check that the security group and the switches let it through";
+}
 
 /// Exchanges the first frames by the fabric. What fails on one side is given up on both, which
 /// `failed` gets with the reason.
@@ -298,7 +332,7 @@ void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, De
     if (fabric != nullptr) fabric->disconnect(rank);
     failed(rank,
            (failures.contains(rank) ? failures.at(rank) : "it has heard nothing from this rank") +
-               std::string(kBlocked));
+               advice_for_silence(ranks));
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -78,6 +79,9 @@ struct FabricPeer {
   std::uint64_t items_sent = 0;   ///< Frames and pieces.
   std::uint64_t items_known = 0;  ///< The part of them that the peer has taken.
   std::uint64_t items_asked = 0;  ///< The value of `items_sent` at the last question.
+  std::chrono::steady_clock::time_point asked_at{};  ///< The time of the last question.
+  int vain_answers =
+      0;  ///< Answers in succession by which something is missing that was sent before.
   std::uint64_t items_taken = 0;  ///< Frames and pieces that have come.
   bool has_injected = false;      ///< Frames have left whose end nothing reports.
 

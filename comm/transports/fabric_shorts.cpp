@@ -1,14 +1,26 @@
 #include "comm/transports/fabric_shorts.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "base/counted.hpp"
+#include "base/error.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 /// The cost of short messages that a peer may send ahead of what it knows to be taken.
 constexpr std::uint64_t kAheadCost = 1 << 20;
+
+/// A question is repeated after this time, because it may be what got lost.
+constexpr std::chrono::milliseconds kAskAgain(500);
+/// After this many answers without news, what the peer has not taken is lost: questions do not
+/// overtake it, but those of a put that is under way.
+constexpr int kVainAnswers = 8;
+constexpr int kVainAnswersBesidePuts = 40;
 
 std::uint64_t cost_of_short(std::size_t bytes) {
   return kArrivalCost + bytes;
@@ -100,6 +112,12 @@ void FabricShorts::take_credit(FabricPeer& peer, const FabricFrame& frame) {
   if (frame.credit < peer.credit || frame.credit > peer.sent || frame.items < peer.items_known ||
       frame.items > peer.items_sent)
     refuse_fabric("it has taken more than was sent");
+  const bool is_vain = frame.items == peer.items_known && frame.items < peer.items_asked &&
+                       peer.items_asked == peer.items_sent;
+  peer.vain_answers = is_vain ? peer.vain_answers + 1 : 0;
+  if (peer.vain_answers >= (peer.under_way == 0 ? kVainAnswers : kVainAnswersBesidePuts))
+    throw Error(ErrorKind::remote, counted(peer.items_sent - frame.items, "message") +
+                                       " to it got lost in the fabric");
   peer.credit = frame.credit;
   peer.items_known = frame.items;
   hub_.flush(peer);
@@ -120,8 +138,11 @@ void FabricShorts::send_credit(FabricPeer& peer) {
 }
 
 void FabricShorts::ask_for_credit(FabricPeer& peer) {
-  if (peer.items_sent == peer.items_known || peer.items_sent == peer.items_asked) return;
+  if (peer.items_sent == peer.items_known) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (peer.items_sent == peer.items_asked && now < peer.asked_at + kAskAgain) return;
   peer.items_asked = peer.items_sent;
+  peer.asked_at = now;
   frames_.queue(peer, frames_.frame_to(peer, FabricFrameKind::question));
   hub_.flush(peer);
 }

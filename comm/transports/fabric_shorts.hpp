@@ -33,14 +33,15 @@ class FabricShorts {
   /// Takes a message that has come. Throws ErrorKind::remote for a message of another kind.
   void take(FabricPeer& from, const FabricFrame& frame);
 
-  /// Takes the peer's report of what it has taken. Throws ErrorKind::remote if that is impossible.
+  /// Takes the peer's report of what it has taken. Throws ErrorKind::remote if that is impossible,
+  /// or shows that something got lost.
   void take_credit(FabricPeer& peer, const FabricFrame& frame);
 
   /// Lets the peer send more, unless it is too far ahead of this rank.
   void report_credit(FabricPeer& peer);
   void send_credit(FabricPeer& peer);
 
-  /// Asks the peer if it has not reported all that was sent to it.
+  /// Asks the peer if it has not reported all that was sent to it, now and then again.
   void ask_for_credit(FabricPeer& peer);
 
   /// Forgets messages to and from a peer that is lost; what has come from it stays.

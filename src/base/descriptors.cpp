@@ -18,8 +18,9 @@ constexpr std::size_t kEnough = 65'536;
 std::size_t free_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > kEnough) return kEnough;
-  std::error_code none;
-  const std::filesystem::directory_iterator open("/proc/self/fd", none);
+  std::error_code error;
+  const std::filesystem::directory_iterator open("/proc/self/fd", error);
+  if (error == std::errc::too_many_files_open) return 1;  // The list needs a descriptor, too.
   const std::size_t taken = kKept + static_cast<std::size_t>(std::distance(begin(open), end(open)));
   return limit.rlim_cur > taken ? limit.rlim_cur - taken : 1;
 }

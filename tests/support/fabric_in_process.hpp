@@ -25,6 +25,7 @@ struct WireTraits {
   std::size_t inject_bytes = 64;
   std::size_t most_bytes = SIZE_MAX;
   std::size_t lockable = SIZE_MAX;  ///< Bytes that may be registered at a time, of all endpoints.
+  std::size_t queue_length = SIZE_MAX;  ///< Completions that an endpoint keeps until it is polled.
   std::string device = "test";
 };
 
@@ -39,8 +40,10 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::atomic<bool> holds_puts{false};  ///< What is put does not come to an end.
   std::atomic<bool> is_broken{false};   ///< Every operation fails.
   std::atomic<bool> is_silent{false};   ///< Operations begin, and nothing comes of them.
+  std::atomic<int> lost{0};             ///< So many of the next sends get lost.
   std::atomic<int> registrations{0};    ///< All that were ever made.
   std::atomic<int> stops{0};
+  std::atomic<std::size_t> longest_queue{0};  ///< The most completions that an endpoint has kept.
 
  private:
   class End;
@@ -168,9 +171,9 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
       return fail(operation);
     if (wire_->holds_puts) return true;
     std::ranges::copy(part.bytes, memory.begin() + static_cast<std::ptrdiff_t>(offset));
-    completions_.push_back({.operation = &operation});
+    complete({.operation = &operation});
     if (kind == comm::fabric::WriteKind::with_data)
-      target->completions_.push_back({.kind = Kind::data, .data = data});
+      target->complete({.kind = Kind::data, .data = data});
     return true;
   }
 
@@ -178,13 +181,14 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     const std::lock_guard lock(wire_->mutex_);
     const auto is_it = [&](const Posted& each) { return each.operation == &operation; };
     if (std::erase_if(tagged_.posted, is_it) > 0)
-      completions_.push_back({.operation = &operation, .kind = Kind::received, .error = 125});
+      complete({.operation = &operation, .kind = Kind::received, .error = 125});
   }
 
   std::size_t poll(std::span<Completion> into) override {
     check_wire();
     if (wire_->is_silent) return 0;
     const std::lock_guard lock(wire_->mutex_);
+    if (has_overrun_) throw Error(ErrorKind::local, "wire: fi_cq_read: the queue has overrun");
     const std::size_t count = std::min(into.size(), completions_.size());
     for (std::size_t i = 0; i < count; ++i) {
       into[i] = completions_.front();
@@ -224,8 +228,15 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   void check_wire() const {
     if (wire_->is_broken) throw Error(ErrorKind::local, "the wire is broken");
   }
+  /// As a device does, which cannot keep a completion for which the queue has no room.
+  void complete(const Completion& completion) {
+    has_overrun_ = has_overrun_ || completions_.size() >= traits_of_wire().queue_length;
+    completions_.push_back(completion);
+    wire_->longest_queue = std::max(wire_->longest_queue.load(), completions_.size());
+  }
+  const WireTraits& traits_of_wire() const noexcept { return wire_->traits_; }
   bool fail(Operation& operation) {
-    completions_.push_back({.operation = &operation, .error = 5});
+    complete({.operation = &operation, .error = 5});
     return true;
   }
   bool send_by(Counter End::*counter, comm::fabric::PeerNumber peer, std::uint64_t tag,
@@ -239,11 +250,14 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     if (to == nullptr) return fail(operation);
     if (counter == &End::tagged_ && wire_->holds_puts) return true;
     deliver(*to, to->*counter, tag, part.bytes);
-    completions_.push_back({.operation = &operation});
+    complete({.operation = &operation});
     return true;
   }
-  static void deliver(End& to, Counter& counter, std::uint64_t tag,
-                      std::span<const std::byte> bytes) {
+  void deliver(End& to, Counter& counter, std::uint64_t tag, std::span<const std::byte> bytes) {
+    if (wire_->lost > 0) {
+      --wire_->lost;
+      return;
+    }
     const auto found = std::ranges::find(counter.posted, tag, &Posted::tag);
     if (found == counter.posted.end()) {
       counter.parcels.push_back({tag, {bytes.begin(), bytes.end()}});
@@ -255,10 +269,10 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   static void finish(End& to, const Posted& posted, std::span<const std::byte> bytes) {
     const bool fits = bytes.size() <= posted.part.bytes.size();
     if (fits) std::ranges::copy(bytes, posted.part.bytes.begin());
-    to.completions_.push_back({.operation = posted.operation,
-                               .kind = Kind::received,
-                               .bytes = bytes.size(),
-                               .error = fits ? 0 : 265});
+    to.complete({.operation = posted.operation,
+                 .kind = Kind::received,
+                 .bytes = bytes.size(),
+                 .error = fits ? 0 : 265});
   }
   bool receive_by(Counter& counter, std::uint64_t tag, const Part& part, Operation& operation) {
     check(part);
@@ -280,6 +294,7 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   Counter untagged_;
   Counter tagged_;
   std::deque<Completion> completions_;
+  bool has_overrun_ = false;
 };
 
 inline std::unique_ptr<comm::fabric::FabricEndpoint> FabricWire::endpoint() {

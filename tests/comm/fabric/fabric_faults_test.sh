@@ -1,7 +1,7 @@
 #!/bin/bash
-# What a job says that cannot use the fabric it wants: fabric_faults_test.sh RANKS-PROGRAM PLUGIN OTHER-VERSION OLD-LIBRARY
+# What a job says that cannot use the fabric it wants: fabric_faults_test.sh RANKS-PROGRAM PLUGIN OTHER-VERSION OLD-LIBRARY INTERFERING
 set -u
-ranks=$1 plugin=$2 other=$3 old=$4 failed=0
+ranks=$1 plugin=$2 other=$3 old=$4 interfering=$5 failed=0
 
 # says WORDS VARIABLE=VALUE... -- ARGUMENT...: the program fails, and says the words.
 says() {
@@ -20,11 +20,40 @@ says "no 'net' on 'eth77' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABR
   FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=eth77 -- compare 2
 says "FASTGPU_COMM_FABRIC_PUT is 'd', not one of auto, a, b, c, none" FASTGPU_COMM_FABRIC_PUT=d -- compare 2
 says "FASTGPU_COMM_TRANSPORT is 'fabric', but rank 1 is not reached by one: tcp;ofi_rxm there, net here" \
-  FASTGPU_COMM_FABRIC=net -- differ 2
+  FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER='tcp;ofi_rxm' -- differ 2
 says "has version 99, and this library needs" FASTGPU_COMM_FABRIC_PLUGIN="$other" -- compare 2
 says "libfabric 1.14 is too old: install 1.17 or newer" FASTGPU_COMM_FABRIC_PLUGIN="$old" -- compare 2
 says "loading the plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so -- compare 2
 says "'libm.so.6' is not a plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
+
+# Two jobs use one device at a time.
+both() { env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC="$1" timeout 120 "$ranks" compare 2; }
+for provider in net 'tcp;ofi_rxm'; do
+  both "$provider" >/dev/null & first=$!
+  both "$provider" >/dev/null || { echo "the second of two jobs by $provider failed" >&2; failed=1; }
+  wait "$first" || { echo "the first of two jobs by $provider failed" >&2; failed=1; }
+done
+
+# Networks that go while a job begins; only where this network is the test's own.
+add_cable() {
+  ip link add cable0 type veth peer name cable1
+  ip address add 10.9.9.1/24 dev cable0
+  ip address add fd01::1/64 dev cable1 nodad
+  ip link set cable0 up
+  ip link set cable1 up
+  for _ in {1..50}; do ip -br link show dev cable1 | grep -q ' UP ' && return; sleep 0.1; done
+}
+if [ "$(id -u)" = 0 ] && [ "$(ip -br link | wc -l)" = 1 ]; then
+  cut=(FASTGPU_TEST_REAL_PLUGIN="$plugin" FASTGPU_COMM_FABRIC_PLUGIN="$interfering" FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=cable0)
+  add_cable
+  says "net has addresses of two kinds, IPv6 there, IPv4 here. Name devices with addresses of one kind by FASTGPU_COMM_FABRIC_DEVICE" \
+    FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=cable0 FABRIC_RANKS_DEVICE=cable1 -- differ 2
+  says "opening net on cable0: libfabric: " "${cut[@]}" \
+    FASTGPU_TEST_BEFORE_OPEN='ip link delete cable0 2>/dev/null; true' -- compare 2
+  add_cable
+  says "it does not answer by net on cable0" "${cut[@]}" \
+    FASTGPU_TEST_BEFORE_CONNECT='ip address delete 10.9.9.1/24 dev cable0 2>/dev/null; true' -- compare 2
+fi
 
 # The provider shm names its files by process ids. In PID namespaces of their own the ranks of each run have the same ids,
 # so the files of a killed rank are in the way of the next run.

@@ -94,6 +94,15 @@ TEST_CASE("where little memory may be locked, messages are copied, and arrive wh
   CHECK(strict.findings->most_locked > kLockable / 2);
 }
 
+TEST_CASE("an address of another family is refused by the provider's endpoint") {
+  const Wishes wished = test::wishes(SharedMemory::off);
+  const auto endpoint = fabric::open_endpoint(wished.fabric, {2, wished.near}).endpoint;
+  std::vector<std::byte> address = endpoint->address();
+  CHECK(endpoint->add_peer(address));
+  address.resize(address.size() == 16 ? 28 : 16);
+  CHECK_FALSE(endpoint->add_peer(address));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

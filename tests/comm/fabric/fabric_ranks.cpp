@@ -1,14 +1,19 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
-//   fabric_ranks compare|kill|differ|hybrid|hybrid-kill|last|remap|strangers|time|automatic RANKS
-//     [FIRST COUNT ADDRESS PORT]
+//   fabric_ranks MODE RANKS [FIRST COUNT ADDRESS PORT]
 // Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
-// FASTGPU_COMM_FABRIC* name the fabric; for "differ" rank 1 takes tcp;ofi_rxm. "hybrid" compares
-// what TCP and the fabric carry together. "last" checks sums
-// for ten seconds, in which others may disturb the network. "remap" sends from memory, and receives
-// in memory, that is unmapped and mapped anew at the same place for each message. "strangers"
-// compares while other endpoints send all ranks what no rank sends. "automatic" prints what a job
-// takes by itself. Exits with 77 if there is no fabric.
+// FASTGPU_COMM_FABRIC* name the fabric. Exits with 77 if there is no fabric. The modes:
+//   compare      every collective
+//   train        the weights of a model after a training
+//   remap        messages between memory that is unmapped and mapped anew at the same place
+//   fork         sums, while children that were forked after their memory was registered write
+//   there strangers    compare, while other endpoints send all ranks what no rank sends hybrid what
+//   TCP and the fabric carry together last         sums for ten seconds, in which others may
+//   disturb the network hybrid-last  the same by TCP and the fabric together kill         rank 1
+//   kills itself in the middle; the others must name it hybrid-kill  the same by TCP and the fabric
+//   together differ       rank 1 has FABRIC_RANKS_PROVIDER and FABRIC_RANKS_DEVICE in place of the
+//   others' meet         a barrier, without ranks by TCP beside it automatic    prints what a job
+//   takes by itself time         prints how long all-reduces take
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +52,9 @@ using namespace std::chrono_literals;
 
 constexpr int kSkipped = 77;
 constexpr std::size_t kLengths[] = {0, 1, 97, 1021, 4093, 70'001, 600'011};
+constexpr std::string_view kModes[] = {
+    "compare", "train",       "remap",       "fork",   "strangers", "hybrid",    "last",
+    "kill",    "hybrid-last", "hybrid-kill", "differ", "meet",      "automatic", "time"};
 
 struct Group {
   int ranks = 2;
@@ -55,6 +63,12 @@ struct Group {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;
 };
+
+/// Returns a variable, or another text if it is not set.
+std::string variable(const char* name, const std::string& otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
 
 JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool is_other = false) {
   JobPlace place = job_place([&](std::string_view name) -> std::optional<std::string> {
@@ -68,7 +82,10 @@ JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool
   place.secret = Secret("only of this test");
   place.shared_memory = SharedMemory::off;
   place.transport = transport;
-  if (is_other) place.fabric.provider = "tcp;ofi_rxm";
+  if (is_other) {
+    place.fabric.provider = variable("FABRIC_RANKS_PROVIDER", place.fabric.provider);
+    place.fabric.device = variable("FABRIC_RANKS_DEVICE", place.fabric.device);
+  }
   const bool is_fabric =
       transport == NetworkTransport::fabric || transport == NetworkTransport::hybrid;
   place.master_port = static_cast<std::uint16_t>(group.port + (is_fabric ? 1 : 0));
@@ -78,10 +95,14 @@ JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool
 
 /// Numbers whose sums depend on the order of additions.
 std::vector<float> numbers(int rank, std::size_t length) {
-  std::minstd_rand random(static_cast<unsigned>(rank * 1000 + 1) + static_cast<unsigned>(length));
+  // Quickly, because these ranks run in emulated machines, too.
+  std::uint32_t random =
+      static_cast<std::uint32_t>(rank * 1000 + 1) + static_cast<std::uint32_t>(length);
   std::vector<float> made(length);
-  for (float& number : made)
-    number = static_cast<float>(random() % 1'000'003) / 977.0F;
+  for (float& number : made) {
+    random = random * 1'664'525U + 1'013'904'223U;
+    number = static_cast<float>(random >> 8) * 0.001F;
+  }
   return made;
 }
 
@@ -118,6 +139,67 @@ std::vector<float> gradients(Communicator& comm, std::size_t length) {
     all.insert(all.end(), small.begin(), small.end());
   }
   return all;
+}
+
+constexpr std::size_t kFeatures = 301;
+
+/// A model of one output for a few thousand examples, of which each rank has its share.
+class Training {
+ public:
+  explicit Training(Communicator& comm) : comm_(comm), exchange_(comm) {
+    exchange_.add("weights", std::span(weight_gradients_));
+    exchange_.add("bias", std::span(&bias_gradient_, 1));
+  }
+
+  /// Returns the weights and the bias after some steps of gradient descent.
+  std::vector<float> result() {
+    for (int step = 0; step < 30; ++step) {
+      compute_gradients(step);
+      exchange_.all_reduce_gradients(ReduceOp::average);
+      for (std::size_t i = 0; i < kFeatures; ++i)
+        weights_[i] -= 0.01F * weight_gradients_[i];
+      bias_ -= 0.01F * bias_gradient_;
+    }
+    std::vector<float> all = weights_;
+    all.push_back(bias_);
+    return all;
+  }
+
+ private:
+  void compute_gradients(int step) {
+    constexpr int kBatch = 8;
+    std::ranges::fill(weight_gradients_, 0.0F);
+    bias_gradient_ = 0;
+    for (int i = 0; i < kBatch; ++i) {
+      std::vector<float> example =
+          numbers(comm_.rank().value * 4096 + step * kBatch + i, kFeatures + 1);
+      for (float& value : example)
+        value = value / 16'800.0F - 0.5F;
+      float error = bias_ - example.back();
+      for (std::size_t f = 0; f < kFeatures; ++f)
+        error += weights_[f] * example[f];
+      bias_gradient_ += error;
+      for (std::size_t f = 0; f < kFeatures; ++f)
+        weight_gradients_[f] += error * example[f];
+    }
+  }
+
+  Communicator& comm_;
+  GradientExchange exchange_;
+  std::vector<float> weights_ = std::vector<float>(kFeatures);
+  std::vector<float> weight_gradients_ = std::vector<float>(kFeatures);
+  float bias_ = 0;
+  float bias_gradient_ = 0;
+};
+
+/// Compares the weights after a training, of which at least one has changed.
+int train(Communicator& tcp, Communicator& fabric) {
+  const std::vector<float> expected = Training(tcp).result();
+  const std::vector<float> got = Training(fabric).result();
+  const bool has_learnt = std::ranges::any_of(expected, [](float weight) { return weight != 0; });
+  if (has_learnt && std::memcmp(expected.data(), got.data(), 4 * expected.size()) == 0) return 0;
+  std::fprintf(stderr, "the weights differ\n");
+  return 1;
 }
 
 /// Every collective, as a function of a communicator and this rank's numbers.
@@ -252,7 +334,7 @@ class MappedNumbers {
 /// Exchanges messages, each in pages that did not exist before, at addresses that did. A
 /// registration that outlives its pages would send, or receive, others.
 int use_memory_mapped_anew(Communicator& fabric) {
-  constexpr int kTimes = 12;
+  constexpr int kTimes = 6;
   const int size = fabric.size();
   const Rank next{(fabric.rank().value + 1) % size};
   const Rank previous{(fabric.rank().value + size - 1) % size};
@@ -275,6 +357,53 @@ int use_memory_mapped_anew(Communicator& fabric) {
     }
   }
   return 0;
+}
+
+/// Sums memory of two kinds, and returns whether all sums are right.
+bool has_right_sums(Communicator& fabric, std::span<float> registered, std::span<float> other) {
+  const auto ranks = static_cast<float>(fabric.size());
+  const float sum = ranks * (ranks + 1) / 2;
+  for (const std::span<float> values : {registered, other}) {
+    std::ranges::fill(values, static_cast<float>(fabric.rank().value + 1));
+    fabric.all_reduce(values, ReduceOp::sum);
+    if (std::ranges::any_of(values, [&](float value) { return value != sum; })) return false;
+  }
+  return true;
+}
+
+/// A child that was forked from a rank: writes to all memory, and ends with or without the
+/// destructors of libraries.
+[[noreturn]] void be_child(std::span<float> registered, std::span<float> other, bool is_quick) {
+  std::ranges::fill(registered, -1.0F);
+  std::ranges::fill(other, -1.0F);
+  std::this_thread::sleep_for(300ms);
+  if (is_quick) ::_exit(0);
+  std::exit(0);
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int fork_children(Communicator& fabric) {
+  constexpr std::size_t kNumbers = 200'003;
+  const auto memory = fabric.allocate(sizeof(float) * kNumbers);
+  const std::span registered(reinterpret_cast<float*>(memory.data()), kNumbers);
+  std::vector<float> other(kNumbers);
+  for (int i = 0; i < 4; ++i) {
+    if (!has_right_sums(fabric, registered, other)) return 1;
+    const pid_t child = ::fork();
+    if (child == 0) be_child(registered, other, i % 2 == 0);
+    for (int calls = 0; calls < 5; ++calls)
+      if (!has_right_sums(fabric, registered, other)) return 1;
+    if (const int status = status_of(child); status != 0) {
+      std::fprintf(stderr, "child %d ended with %d\n", i, status);
+      return 1;
+    }
+  }
+  return has_right_sums(fabric, registered, other) ? 0 : 1;
 }
 
 /// Returns the addresses of all endpoints but this rank's.
@@ -361,8 +490,16 @@ int take_automatically(const Group& group, int rank) {
   return 0;
 }
 
+int meet(const Group& group, int rank) {
+  JobPlace place = place_of(group, rank, NetworkTransport::fabric);
+  place.master_port = group.port;
+  Communicator(join(place)).barrier();
+  return 0;
+}
+
 int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "automatic") return take_automatically(group, rank);
+  if (what == "meet") return meet(group, rank);
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
   const bool is_hybrid = what.starts_with("hybrid");
   const JobPlace place =
@@ -376,7 +513,9 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   std::fflush(stdout);
   const fabric::Card card = connections.fabric->card();
   Communicator fabric(std::move(connections));
-  if (what == "last") return last(fabric);
+  if (what == "last" || what == "hybrid-last") return last(fabric);
+  if (what == "train") return train(tcp, fabric);
+  if (what == "fork") return fork_children(fabric);
   if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
   if (what == "compare") return compare(tcp, fabric);
   if (what == "kill" || what == "hybrid-kill") return lose_one(fabric);
@@ -386,12 +525,6 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
 } catch (const Error& e) {
   std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
   return e.kind() == ErrorKind::not_found ? kSkipped : 1;
-}
-
-int status_of(pid_t child) {
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -427,11 +560,14 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int count, char** values) {
   const std::vector<std::string> arguments(values, values + count);
-  if (count == 4 || count == 5 || count == 6 || count < 3) {
-    std::fprintf(
-        stderr,
-        "usage: fabric_ranks compare|kill|differ|hybrid|hybrid-kill|last|remap|strangers|time|"
-        "automatic RANKS [FIRST COUNT ADDRESS PORT]\n");
+  const auto& modes = fastgpu::comm::kModes;
+  const bool is_known =
+      count > 1 && std::find(std::begin(modes), std::end(modes), arguments[1]) != std::end(modes);
+  if (!is_known || (count != 3 && count != 7)) {
+    std::fprintf(stderr, "usage: fabric_ranks MODE RANKS [FIRST COUNT ADDRESS PORT]\nmodes:");
+    for (const std::string_view mode : modes)
+      std::fprintf(stderr, " %s", std::string(mode).c_str());
+    std::fprintf(stderr, "\n");
     return 2;
   }
   return fastgpu::comm::run(arguments);

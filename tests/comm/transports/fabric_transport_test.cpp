@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <random>
 #include <thread>
@@ -416,6 +417,105 @@ TEST_CASE("a queue that stays full ends the call at the deadline, with a rank's 
   });
   CHECK(mentions(failure_in(outcomes[0]), "rank "));
   CHECK(mentions(failure_in(outcomes[0]), " nothing for 300ms"));
+}
+
+TEST_CASE("a queue of completions that has overrun ends every call, with the reason") {
+  for (const fabric::Put put : fabric::kPuts) {
+    auto ranks = communicators_by(
+        std::make_shared<FabricWire>(WireTraits{.put = put, .queue_length = 1}), 2);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+      std::vector<float> values(700'001);
+      for (int calls = 0; calls < 1000; ++calls)
+        comm.all_reduce(std::span(values), ReduceOp::sum);
+    });
+    for (const auto& outcome : outcomes)
+      CHECK(mentions(failure_in(outcome), "the queue has overrun"));
+    CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  }
+}
+
+TEST_CASE("messages that the fabric has lost end the calls soon, with the reason") {
+  for (const fabric::Put put : fabric::kPuts) {
+    const auto wire = std::make_shared<FabricWire>(WireTraits{.put = put});
+    auto ranks = communicators_by(wire, 2, 600s);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(70'001);
+      for (int calls = 0; calls < 100; ++calls) {
+        if (calls == 50 && comm.rank() == Rank{0}) wire->lost = 3;
+        comm.all_reduce(std::span(values), ReduceOp::sum);
+      }
+    });
+    for (const auto& outcome : outcomes)
+      CHECK(mentions(failure_in(outcome), " got lost in the fabric"));
+    CHECK(std::chrono::steady_clock::now() - begin < 60s);
+  }
+}
+
+TEST_CASE("a rank that takes nothing for long has lost nothing") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  auto ranks = communicators_by(wire, 2, 600s);
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(70'001);
+    if (comm.rank() == Rank{1}) std::this_thread::sleep_for(6s);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+}
+
+TEST_CASE("a rank that does not look for long gets no more completions than a queue can keep") {
+  constexpr std::size_t kQueue = 8192;  // As the plugin opens it.
+  constexpr std::size_t kMessages = 300;
+  constexpr int kRanks = 4;
+  for (const fabric::Put put : fabric::kPuts) {
+    const auto wire = std::make_shared<FabricWire>(WireTraits{.put = put, .queue_length = kQueue});
+    std::vector<std::unique_ptr<FabricTransport>> ranks;
+    for (int r = 0; r < kRanks; ++r)
+      ranks.push_back(std::make_unique<FabricTransport>(Rank{r}, kRanks, wire->endpoint()));
+    connect(ranks);
+    std::vector<Reports> reports(kRanks);
+    for (std::size_t r = 0; r < kRanks; ++r)
+      ranks[r]->open(reports[r]);
+    // Every other rank sends messages of each length to rank 0, which awaits them all.
+    const std::vector<std::byte> bytes(70'001, std::byte{3});
+    std::vector<std::byte> into(bytes.size());
+    std::deque<Outgoing> sent;
+    std::deque<Incoming> wanted;
+    for (int from = 1; from < kRanks; ++from)
+      for (std::size_t i = 0; i < kMessages; ++i) {
+        const std::size_t length = i % 3 == 0 ? bytes.size() : i % 4097;
+        wanted.push_back(
+            {.peer = {from}, .tag = {i}, .sink = {.memory = std::span(into).first(length)}});
+        ranks[0]->receive(wanted.back());
+        sent.push_back({.peer = {0}, .tag = {i}, .bytes = std::span(bytes).first(length)});
+        ranks[static_cast<std::size_t>(from)]->send(sent.back());
+      }
+    constexpr int kTurns = 200;
+    for (int turn = 0; turn < kTurns; ++turn)
+      for (std::size_t r = 1; r < kRanks; ++r)
+        ranks[r]->progress();
+    CHECK(reports[0].received_messages < static_cast<int>(wanted.size()));
+    for (int turn = 0;
+         turn < 100 * kTurns && reports[0].received_messages < static_cast<int>(wanted.size());
+         ++turn)
+      for (const auto& rank : ranks)
+        rank->progress();
+    CHECK(reports[0].received_messages == static_cast<int>(wanted.size()));
+    CHECK(reports[0].losses == 0);
+    CHECK(wire->longest_queue > 10);
+  }
+}
+
+TEST_CASE("an endpoint whose address is of another kind is not connected to") {
+  const auto wire = std::make_shared<FabricWire>();
+  FabricTransport own({0}, 2, wire->endpoint());
+  FabricTransport other({1}, 2, wire->endpoint());
+  fabric::Card card = other.card();
+  CHECK(own.connect({1}, card));
+  card.address.resize(card.address.size() + 12);
+  FabricTransport third({0}, 2, wire->endpoint());
+  CHECK_FALSE(third.connect({1}, card));
+  CHECK_FALSE(third.reaches({1}));
 }
 
 TEST_CASE("a rank that sends far ahead waits, and its messages arrive once they are asked for") {
