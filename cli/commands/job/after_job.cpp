@@ -1,7 +1,5 @@
 #include "cli/commands/job/after_job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -73,9 +71,9 @@ bool fetch_outputs(Context& context, const OpenJob& open, const AfterJob& wanted
 
 /// Runs the command with the job in its environment. A command that hangs is ended.
 void notify(Context& context, const state::Job& job, const std::string& command) try {
-  process::Command shell{.argv = {"/bin/sh", "-c", command},
-                         .in = {.mode = process::StreamMode::null},
-                         .out = {.fd = STDERR_FILENO}};
+  // The standard output of this program is for what a script reads, such as JSON.
+  process::Command shell{.argv = {"/bin/sh", "-c", "exec >&2\n" + command},
+                         .in = {.mode = process::StreamMode::null}};
   shell.grouping = process::Grouping::group;
   shell.environment = process::current_environment();
   const std::array variables = {
