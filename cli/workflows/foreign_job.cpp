@@ -44,7 +44,10 @@ void record_foreign_job(Services& services, const std::string& id, const std::st
   state::Job job{.id = id, .cluster = where.id, .record = record, .reason = {}};
   job.state = state::JobState::running;
   job.created = std::chrono::system_clock::now();
-  services.store().insert_foreign_job(job, record.spec.name, number);
+  services.store().atomically([&] {
+    if (services.store().find_job(id)) return;  // Another command has recorded it meanwhile.
+    services.store().insert_foreign_job(job, record.spec.name, number);
+  });
 }
 
 }  // namespace fastgpu::cli

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -76,16 +77,19 @@ std::vector<PeerEnds> peer_ends(std::string_view ssh_connection) {
   return ends;
 }
 
-std::optional<int> retransmissions_in(std::string_view table, const PeerEnds& ends) {
+std::optional<int> unanswered_in(std::string_view table, const PeerEnds& ends) {
   for (const std::string_view line : split_lines(table)) {
     if (line.find(ends.theirs) == line.npos) continue;
     std::istringstream fields{std::string(line)};
-    std::string number, ours, theirs, state, queues, timer, again;
-    if (!(fields >> number >> ours >> theirs >> state >> queues >> timer >> again)) continue;
+    std::string number, ours, theirs, state, queues, timer, again, user;
+    int probes = 0;
+    if (!(fields >> number >> ours >> theirs >> state >> queues >> timer >> again >> user >>
+          probes))
+      continue;
     if (ours != ends.ours || theirs != ends.theirs) continue;
     int count = 0;
     const auto [end, error] = std::from_chars(again.data(), again.data() + again.size(), count, 16);
-    if (error == std::errc() && end == again.data() + again.size()) return count;
+    if (error == std::errc() && end == again.data() + again.size()) return std::max(count, probes);
   }
   return std::nullopt;
 }
@@ -99,7 +103,7 @@ bool PeerWatch::is_gone() const {
     if (ends_.empty()) return false;
     const std::string table = kernel_table(path);
     for (const PeerEnds& ends : ends_)
-      if (retransmissions_in(table, ends).value_or(0) >= kGone) return true;
+      if (unanswered_in(table, ends).value_or(0) >= kGone) return true;
   }
   return false;
 }

@@ -18,9 +18,9 @@ struct PeerEnds {
 /// an IPv4 connection may be in the table of IPv6, too. Empty for any other text. Pure.
 std::vector<PeerEnds> peer_ends(std::string_view ssh_connection);
 
-/// Returns how often the kernel has sent the oldest bytes of a connection again, by the text of
-/// /proc/net/tcp or tcp6; absent if the table does not have it. Pure.
-std::optional<int> retransmissions_in(std::string_view table, const PeerEnds& ends);
+/// Returns how often the kernel has sent something again without an answer, bytes or probes, by the
+/// text of /proc/net/tcp or tcp6; absent if the table does not have the connection. Pure.
+std::optional<int> unanswered_in(std::string_view table, const PeerEnds& ends);
 
 /// Watches the connection in SSH_CONNECTION. A machine that has vanished leaves it open for hours.
 class PeerWatch {
