@@ -82,8 +82,7 @@ void describe_run_job(Arguments& arguments, RunJobOptions& options) {
   arguments.flag("--keep-processes", "Leave daemons of a job that ends well running",
                  options.keep_processes);
   Argument& full = arguments.text("--on-full", "ACTION",
-                                  "If the disk of the logs is full, drop output and go on, or stop "
-                                  "the job (programs get the error)",
+                                  "Drop output, or stop the job, if the disk of its logs is full",
                                   options.on_full);
   full.values = Values::choice;
   full.choices = {"continue", "stop"};
