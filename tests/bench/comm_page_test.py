@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import suite
-from cases import comm, comm_collectives, comm_training
+from cases import comm, comm_bars, comm_collectives, comm_loss, comm_training
 from cases.comm_figures import COLLECTIVES, MIB
 from suite import assert_equal, assert_false, assert_in
 
@@ -101,6 +101,23 @@ def test_bytes_on_the_wire_are_beside_the_payload_and_bold_where_ddp_sends_less(
     )
 
 
+def lossy(**seconds):
+    def rounds(taken):
+        return [{(16 * MIB, "all_reduce"): {"seconds": taken}}] * 3
+
+    here = {name.replace("_", " "): rounds(taken) for name, taken in seconds.items()}
+    return {f"loss {control}": here for control in comm_loss.CONTROLS}
+
+
+def test_paths_with_loss_are_compared_with_the_best_of_each_peer():
+    bars = comm_bars.Bars()
+    found = lossy(fastgpu=0.5, Open_MPI=2.0, Open_MPI_fastest=0.9, Gloo=1.5)
+    comm_loss.add_bars(bars, found)
+    assert_equal([row[3] for row in bars.rows], ["1.80", "3.00"] * 2)
+    assert_equal([row[-1] for row in bars.rows], ["**no**", "yes"] * 2)
+    assert_in("| reno | Gloo | 1500.00 ms | 32 % |", comm_loss.section(found))
+
+
 def test_figures_are_the_same_after_they_were_kept():
     found = {**turns(), "tuned": 0.5, "uneven": [1.0, 2.0], "steps 2": steps(1, 2), "wire": []}
     assert_equal(comm.from_json(json.loads(json.dumps(comm.as_json(found)))), found)
@@ -110,7 +127,7 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
         (
             "comm:wrm-2",
-            "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2 tcp-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts fabric loss warm-2 cold-2 tcp-2",
         ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),
