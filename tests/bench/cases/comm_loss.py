@@ -1,4 +1,4 @@
-"""Two hosts with several paths of unequal speed that lose packets: ours beside Open MPI and Gloo."""
+"""Two hosts with paths of unequal speed that lose packets: ours beside Open MPI and Gloo."""
 
 import shaped
 from cases.comm_figures import MIB, ms, only
