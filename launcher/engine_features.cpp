@@ -57,6 +57,10 @@ constexpr std::array kFeatures = {
     FeatureRow{JobFeature::post_mortem, "--post-mortem", "",
                "fastgpu does not reach the nodes that Slurm chooses: use fastgpu report",
                "fastgpu does not reach the nodes of pods: use fastgpu report"},
+    FeatureRow{JobFeature::fetch, "--fetch", "",
+               "fastgpu does not reach the nodes that Slurm chooses: copy from the shared home by "
+               "fastgpu cp",
+               "fastgpu does not reach the nodes of pods: write to a mounted volume"},
     FeatureRow{JobFeature::check, "--check", "", "Slurm chooses the nodes",
                "Kubernetes chooses the nodes"},
     FeatureRow{JobFeature::rank_unit, "--per", "", "Slurm binds the ranks: set slurm.cpus",

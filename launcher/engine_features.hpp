@@ -28,6 +28,7 @@ enum class JobFeature : std::uint8_t {
   hang_timeout,         ///< --hang-timeout
   checkpoints,          ///< --checkpoints
   post_mortem,          ///< --post-mortem
+  fetch,                ///< --fetch
   check,                ///< --check
   rank_unit,            ///< --per
   slurm_settings,       ///< `slurm` in a job file.

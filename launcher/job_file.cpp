@@ -18,10 +18,21 @@ namespace {
 
 constexpr int kMostSlots = 1'024;
 
-const std::vector<std::string> kEngines = {"mpirun", "slurm", "kubernetes"};
-const std::vector<std::string> kLaunchers = {"mpirun", "torchrun", "plain"};
-const std::vector<std::string> kUnits = {"core", "numa", "socket", "gpu"};
-const std::vector<std::string> kInputs = {"rank0", "all", "none"};
+std::vector<std::string> engine_words() {
+  return {"mpirun", "slurm", "kubernetes"};
+}
+
+std::vector<std::string> launcher_words() {
+  return {"mpirun", "torchrun", "plain"};
+}
+
+std::vector<std::string> unit_words() {
+  return {"core", "numa", "socket", "gpu"};
+}
+
+std::vector<std::string> input_words() {
+  return {"rank0", "all", "none"};
+}
 
 std::vector<std::pair<std::string, std::string>> environment_of(const config::Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -88,9 +99,9 @@ SlurmOptions slurm_of(const config::Value& value) {
 
 /// Returns a quantity of Kubernetes: "8", "500m", "64Gi".
 std::string quantity_of(const config::Value& value) {
-  static const std::regex kQuantity("[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?");
+  static const std::regex pattern("[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?");
   std::string text = value.text();
-  if (!std::regex_match(text, kQuantity))
+  if (!std::regex_match(text, pattern))
     throw value.error("'" + printable(text) + "' is not a quantity such as 8, 500m or 64Gi");
   return text;
 }
@@ -106,9 +117,9 @@ std::string one_word_of(const config::Value& value) {
 
 /// Returns a namespace, by the rules of Kubernetes for names.
 std::string namespace_of(const config::Value& value) {
-  static const std::regex kLabel("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
+  static const std::regex pattern("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
   std::string text = value.text();
-  if (!std::regex_match(text, kLabel))
+  if (!std::regex_match(text, pattern))
     throw value.error("'" + printable(text) + "' is not a namespace: a-z, 0-9 and '-'");
   return text;
 }
@@ -128,6 +139,25 @@ KubernetesOptions kubernetes_of(const config::Value& value) {
   return options;
 }
 
+/// Reads what starts a job again.
+void read_restarts(const config::Value& root, JobFile& file) {
+  if (const auto limit = root.find("hang_timeout")) file.hang_timeout = limit->duration();
+  if (const auto retry = root.find("retry")) file.retry = retry->integer(0, kMostRetries);
+  if (const auto causes = root.find("retry_on"))
+    for (const config::Value& cause : causes->list())
+      file.retry_on.push_back(state::parse_end_cause(cause.choice(retry_cause_words())));
+  if (const auto place = root.find("checkpoints")) file.checkpoints = path_of(*place);
+}
+
+/// Reads what follows the end of a job.
+void read_ends(const config::Value& root, JobFile& file) {
+  if (const auto paths = root.find("fetch"))
+    for (const config::Value& path : paths->list())
+      file.fetch.push_back(path_of(path));
+  if (const auto place = root.find("fetch_to")) file.fetch_to = path_of(*place);
+  if (const auto command = root.find("notify")) file.notify = command->text();
+}
+
 }  // namespace
 
 JobFile read_job_file(const config::Document& document) {
@@ -137,7 +167,8 @@ JobFile read_job_file(const config::Document& document) {
        "secrets",        "sync",        "workdir", "command",    "timeout",      "grace",
        "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
        "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
-       "retry_on",       "checkpoints", "slurm",   "kubernetes"});
+       "retry_on",       "checkpoints", "fetch",   "fetch_to",   "notify",       "slurm",
+       "kubernetes"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -146,7 +177,7 @@ JobFile read_job_file(const config::Document& document) {
         cluster->parsed([](const std::string& text) { return parse_cluster_name(text).value; });
   if (const auto np = root.find("np")) file.np = np->integer(1, kMostRanks);
   if (const auto npernode = root.find("npernode")) file.npernode = npernode->integer(1, kMostSlots);
-  if (const auto per = root.find("per")) file.per = per->choice(kUnits);
+  if (const auto per = root.find("per")) file.per = per->choice(unit_words());
   if (const auto env = root.find("env")) file.env = environment_of(*env);
   if (const auto secrets = root.find("secrets"))
     for (const config::Value& secret : secrets->list())
@@ -158,27 +189,24 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto grace = root.find("grace")) file.grace = grace->duration();
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
-  if (const auto engine = root.find("engine")) file.engine = engine->choice(kEngines);
+  if (const auto engine = root.find("engine")) file.engine = engine->choice(engine_words());
   if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);
   if (const auto kubernetes = root.find("kubernetes")) file.kubernetes = kubernetes_of(*kubernetes);
   if (const auto priority = root.find("priority"))
     file.priority = priority->integer(-kMostPriority, kMostPriority);
   if (const auto after = root.find("after")) file.after = after->texts();
   if (const auto share = root.find("share")) file.share = share->boolean();
-  if (const auto limit = root.find("hang_timeout")) file.hang_timeout = limit->duration();
-  if (const auto retry = root.find("retry")) file.retry = retry->integer(0, kMostRetries);
-  if (const auto causes = root.find("retry_on"))
-    for (const config::Value& cause : causes->list())
-      file.retry_on.push_back(state::parse_end_cause(cause.choice(retry_cause_words())));
-  if (const auto place = root.find("checkpoints")) file.checkpoints = path_of(*place);
+  read_restarts(root, file);
+  read_ends(root, file);
   if (const auto array = root.find("array"))
     file.array = array->parsed([](const std::string& text) {
       parse_array_range(text);
       return text;
     });
   if (const auto parameters = root.find("parameters")) file.parameters = path_of(*parameters);
-  if (const auto launcher = root.find("launcher")) file.launcher = launcher->choice(kLaunchers);
-  if (const auto input = root.find("stdin")) file.stdin_to = input->choice(kInputs);
+  if (const auto launcher = root.find("launcher"))
+    file.launcher = launcher->choice(launcher_words());
+  if (const auto input = root.find("stdin")) file.stdin_to = input->choice(input_words());
   return file;
 }
 

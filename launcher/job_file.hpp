@@ -45,6 +45,9 @@ struct JobFile {
   std::optional<int> retry{};
   std::vector<state::JobEndCause> retry_on{};
   std::optional<std::string> checkpoints{};  ///< A directory on the nodes.
+  std::vector<std::string> fetch{};          ///< Paths on the nodes.
+  std::optional<std::string> fetch_to{};     ///< A directory on this machine, as written.
+  std::optional<std::string> notify{};       ///< A line for the shell of this machine.
   std::optional<std::string> array{};        ///< The range, as written.
   std::optional<std::string> parameters{};   ///< A file on this machine, as written.
   std::optional<std::string> engine{};

@@ -28,17 +28,24 @@ bool has_erdma(const NodeFacts& facts) {
   return has_adapter(facts, "1ded:107f");
 }
 
-/// The limits of logins whose programs use adapters, which lock the memory of messages.
-const NodeFile kLockLimits{"/etc/security/limits.d/90-fastgpu-rdma.conf",
-                           "* - memlock unlimited\nroot - memlock unlimited\n"};
+/// Returns the limits of logins whose programs use adapters, which lock the memory of messages.
+NodeFile lock_limits() {
+  return {"/etc/security/limits.d/90-fastgpu-rdma.conf",
+          "* - memlock unlimited\nroot - memlock unlimited\n"};
+}
 
-/// The permissions that the kernel itself gives, for systems whose own rules take them away.
-const NodeFile kOpenDevices{"/etc/udev/rules.d/99-fastgpu-rdma.rules",
-                            "SUBSYSTEM==\"infiniband_verbs\", KERNEL==\"uverbs*\", MODE=\"0666\"\n"
-                            "SUBSYSTEM==\"misc\", KERNEL==\"rdma_cm\", MODE=\"0666\"\n"};
+/// Returns the permissions that the kernel itself gives, for systems whose own rules take them
+/// away.
+NodeFile open_devices() {
+  return {"/etc/udev/rules.d/99-fastgpu-rdma.rules",
+          "SUBSYSTEM==\"infiniband_verbs\", KERNEL==\"uverbs*\", MODE=\"0666\"\n"
+          "SUBSYSTEM==\"misc\", KERNEL==\"rdma_cm\", MODE=\"0666\"\n"};
+}
 
-/// The modules by which programs reach RDMA devices, loaded at each boot.
-const NodeFile kRdmaModules{"/etc/modules-load.d/fastgpu-rdma.conf", "ib_uverbs\nrdma_ucm\n"};
+/// Returns the modules by which programs reach RDMA devices, loaded at each boot.
+NodeFile rdma_modules() {
+  return {"/etc/modules-load.d/fastgpu-rdma.conf", "ib_uverbs\nrdma_ucm\n"};
+}
 
 /// Returns whether a device is supported by the software of its vendor's installer.
 bool has_installer(const RdmaDevice& device) {
@@ -76,15 +83,15 @@ std::optional<DriverStep> modules_step(const NodeFacts& facts) {
   if (facts.rdma.empty()) return std::nullopt;
   return make_step("Load the kernel's modules for RDMA, now and at each boot",
                    has_device_files(facts),
-                   {write_file(kRdmaModules), {"modprobe", "-a", "ib_uverbs", "rdma_ucm"}});
+                   {write_file(rdma_modules()), {"modprobe", "-a", "ib_uverbs", "rdma_ucm"}});
 }
 
 /// Lets all users open RDMA devices, as the kernel does. Absent if no rule of the node differs.
 std::optional<DriverStep> permission_step(const NodeFacts& facts) {
   const bool is_open = std::ranges::all_of(facts.rdma_files, &RdmaFile::is_open);
-  if (is_open && !has_file(facts, kOpenDevices)) return std::nullopt;
+  if (is_open && !has_file(facts, open_devices())) return std::nullopt;
   return make_step("Let programs open RDMA devices", is_open,
-                   {write_file(kOpenDevices),
+                   {write_file(open_devices()),
                     {"udevadm", "control", "--reload"},
                     {"udevadm", "trigger", "--settle", "--action=add", "--sysname-match=uverbs*",
                      "--sysname-match=rdma_cm"}});
@@ -155,7 +162,7 @@ std::vector<DriverStep> adapter_steps(const Recipe& recipe, const NodeFacts& fac
   if (!has_rdma(facts)) return steps;
   for (const auto& step :
        {library_step(facts, manager), modules_step(facts), permission_step(facts),
-        files_step("Let programs lock memory for RDMA adapters", {kLockLimits}, facts, true)})
+        files_step("Let programs lock memory for RDMA adapters", {lock_limits()}, facts, true)})
     if (step) steps.push_back(*step);
   return steps;
 }

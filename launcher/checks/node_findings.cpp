@@ -308,17 +308,8 @@ class NodeFindings {
             "install the same toolkits on all nodes: fastgpu env install-driver");
   }
 
-  void check_gpus_of(const CheckedNode& node, const NodeHealth& state) {
-    const std::string reset = "restart the node; if it happens again, replace it";
-    if (!state.gpu_failure.empty())
-      add("gpus", Severity::error, {node.name.value}, "nvidia-smi: " + state.gpu_failure,
-          "the driver does not work", "fastgpu env install-driver, or restart the node");
-    else if (state.gpus_on_bus > static_cast<int>(state.gpus.size()))
-      add("gpus", Severity::error, {node.name.value},
-          "the driver lists " + std::to_string(state.gpus.size()) + " of " +
-              counted(state.gpus_on_bus, "GPU"),
-          "a rank will find no GPU",
-          state.gpus.empty() ? "install the driver: fastgpu env install-driver" : reset);
+  void check_gpu_memory_of(const CheckedNode& node, const NodeHealth& state,
+                           const std::string& reset) {
     for (const CheckedGpu& gpu : state.gpus) {
       const std::string name = "GPU " + std::to_string(gpu.index);
       if (gpu.uncorrected.value_or(0) > 0)
@@ -334,6 +325,20 @@ class NodeFindings {
             name + ": broken rows of its memory wait for a reset to be replaced",
             "programs may end with errors of its memory", "restart the node");
     }
+  }
+
+  void check_gpus_of(const CheckedNode& node, const NodeHealth& state) {
+    const std::string reset = "restart the node; if it happens again, replace it";
+    if (!state.gpu_failure.empty())
+      add("gpus", Severity::error, {node.name.value}, "nvidia-smi: " + state.gpu_failure,
+          "the driver does not work", "fastgpu env install-driver, or restart the node");
+    else if (state.gpus_on_bus > static_cast<int>(state.gpus.size()))
+      add("gpus", Severity::error, {node.name.value},
+          "the driver lists " + std::to_string(state.gpus.size()) + " of " +
+              counted(state.gpus_on_bus, "GPU"),
+          "a rank will find no GPU",
+          state.gpus.empty() ? "install the driver: fastgpu env install-driver" : reset);
+    check_gpu_memory_of(node, state, reset);
     std::map<std::pair<int, std::string>, int> xids;
     for (const Xid& xid : state.xids)
       ++xids[{xid.code, xid.device}];

@@ -51,10 +51,17 @@ bool is_set(std::string_view gid) {
   return gid.find_first_not_of("0:") != std::string_view::npos;
 }
 
-bool has_address(const fs::path& port) {
-  return std::ranges::any_of(names_in(port / "gids"), [&](const std::string& index) {
-    return is_set(first_line_of(port / "gids" / index));
-  });
+/// Returns the indexes of a port's addresses that are set, in order, `most` at most. The table has
+/// no gaps, but with some drivers over a thousand entries.
+std::vector<int> set_gids(const fs::path& port, std::size_t most) {
+  constexpr int kMaxTable = 4'096;
+  std::vector<int> indexes;
+  for (int index = 0; index < kMaxTable && indexes.size() < most; ++index) {
+    const std::string gid = first_line_of(port / "gids" / std::to_string(index));
+    if (gid.empty()) break;
+    if (is_set(gid)) indexes.push_back(index);
+  }
+  return indexes;
 }
 
 /// Returns the text behind `name` on its line of a file; empty without such a line.
@@ -139,22 +146,13 @@ RdmaPort port_in(const fs::path& device, const std::string& number) {
   return {.device = printable(device.filename().string()),
           .number = printable(number),
           .state = state_in(first_line_of(port / "state")),
-          .has_address = has_address(port),
+          .has_address = !set_gids(port, 1).empty(),
           .numa_node = node_in(device / "device/numa_node"),
           .driver = driver_in(device),
           .link_layer = printable(first_line_of(port / "link_layer")),
           .mbit = mbit_in(first_line_of(port / "rate")),
           .interface = interface_of(device, port),
           .pci_place = pci_place(device / "device")};
-}
-
-/// Returns the numbers that a folder's files have for names, in order.
-std::vector<int> indexes_in(const fs::path& folder) {
-  std::vector<int> indexes;
-  for (const std::string& name : names_in(folder))
-    if (const auto index = to_number<int>(name); index && *index >= 0) indexes.push_back(*index);
-  std::ranges::sort(indexes);
-  return indexes;
 }
 
 std::string port_name(const RdmaPort& port) {
@@ -183,13 +181,10 @@ RdmaDevices rdma_devices(const fs::path& root) {
 std::vector<RdmaGid> gids_of(const RdmaPort& port, const fs::path& root) {
   const fs::path folder = root / "sys/class/infiniband" / port.device / "ports" / port.number;
   std::vector<RdmaGid> gids;
-  for (const int index : indexes_in(folder / "gids")) {
+  for (const int index : set_gids(folder, kMaxGids)) {
     const std::string name = std::to_string(index);
-    const std::string gid = first_line_of(folder / "gids" / name);
-    if (!is_set(gid)) continue;
-    if (gids.size() == kMaxGids) break;
     gids.push_back({.index = index,
-                    .gid = printable(gid),
+                    .gid = printable(first_line_of(folder / "gids" / name)),
                     .type = printable(first_line_of(folder / "gid_attrs/types" / name)),
                     .interface = printable(first_line_of(folder / "gid_attrs/ndevs" / name))});
   }

@@ -38,8 +38,9 @@ TEST_CASE("facts list the RDMA ports of the node, with their addresses") {
   test::write_file(port / "state", "4: ACTIVE\n");
   test::write_file(port / "rate", "100 Gb/sec (4X EDR)\n");
   test::write_file(port / "link_layer", "Ethernet\n");
-  test::write_file(port / "gids/3", gid + "\n");
-  test::write_file(port / "gid_attrs/types/3", "RoCE v2\n");
+  test::write_file(port / "gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+  test::write_file(port / "gids/1", gid + "\n");
+  test::write_file(port / "gid_attrs/types/1", "RoCE v2\n");
   const JobNodeFacts facts =
       parse_node_facts(run_agent(home, {"facts", "--root", (home.path() / "root").string()}).out);
   CHECK(facts.rdma_device == "mlx5_0");
@@ -51,7 +52,7 @@ TEST_CASE("facts list the RDMA ports of the node, with their addresses") {
                                .has_address = true,
                                .link_layer = "Ethernet",
                                .mbit = 100'000,
-                               .gids = {{.index = 3, .gid = gid, .type = "RoCE v2"}}}});
+                               .gids = {{.index = 1, .gid = gid, .type = "RoCE v2"}}}});
 }
 
 TEST_CASE("RDMA ports survive the way from a node, and those that no kernel has are refused") {

@@ -154,7 +154,6 @@ TEST_CASE("the addresses of a port are those that are set, by index, and of a bo
     machine.set_of_port("mlx5_0", "gids/" + std::to_string(index), index == 3 ? kNoGid : kGid);
   machine.set_of_port("mlx5_0", "gid_attrs/types/2", "RoCE v2");
   machine.set_of_port("mlx5_0", "gid_attrs/ndevs/2", "eth3");
-  machine.set_of_port("mlx5_0", "gids/no number", kGid);
   const auto gids = gids_of(machine.devices().ports.at(0), machine.root());
   REQUIRE(gids.size() == kMaxGids);
   CHECK(gids[0] == RdmaGid{.index = 1, .gid = kGid});
@@ -162,6 +161,19 @@ TEST_CASE("the addresses of a port are those that are set, by index, and of a bo
   CHECK(gids[2].index == 4);
   CHECK(gids.back().index == 17);
   CHECK(gids_of({.device = "none", .number = "1"}, machine.root()).empty());
+}
+
+TEST_CASE("an address is found at the beginning of a long table, and at its end") {
+  for (const int place : {1, 1'023}) {
+    Machine machine;
+    machine.add_port("rxe0", "4: ACTIVE", kNoGid);
+    for (int index = 2; index < 1'024; ++index)
+      machine.set_of_port("rxe0", "gids/" + std::to_string(index), kNoGid);
+    CHECK_FALSE(machine.devices().ports.at(0).has_address);
+    machine.set_of_port("rxe0", "gids/" + std::to_string(place), kGid);
+    CHECK(machine.devices().ports.at(0).has_address);
+    CHECK(gids_of(machine.devices().ports.at(0), machine.root()).at(0).index == place);
+  }
 }
 
 TEST_CASE("speeds that are none are unknown") {

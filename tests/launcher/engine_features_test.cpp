@@ -22,10 +22,11 @@ TEST_CASE("a job is refused for the first part that its engine does not take, wi
 }
 
 TEST_CASE(
-    "arrays, restarts, hangs, checkpoints, bundles, checks and parts of nodes are mpirun's alone") {
+    "arrays, restarts, hangs, checkpoints, bundles, outputs, checks and parts of nodes are "
+    "mpirun's alone") {
   for (const JobFeature feature :
        {JobFeature::array, JobFeature::retry, JobFeature::hang_timeout, JobFeature::checkpoints,
-        JobFeature::post_mortem, JobFeature::check, JobFeature::rank_unit}) {
+        JobFeature::post_mortem, JobFeature::fetch, JobFeature::check, JobFeature::rank_unit}) {
     CHECK(reason_against(EngineKind::mpirun, feature).empty());
     CHECK_FALSE(reason_against(EngineKind::slurm, feature).empty());
     CHECK_FALSE(reason_against(EngineKind::kubernetes, feature).empty());

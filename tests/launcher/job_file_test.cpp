@@ -38,6 +38,9 @@ stdin: none
 priority: -5
 after: [prepare, eval-3]
 share: true
+fetch: [results, /data/model.pt]
+fetch_to: ./out
+notify: 'mail -s "$JOB_ID" me'
 )");
   CHECK(file.name == "train");
   CHECK(file.cluster == "demo");
@@ -55,6 +58,9 @@ share: true
   CHECK(file.priority == -5);
   CHECK(file.after == std::vector<std::string>{"prepare", "eval-3"});
   CHECK(file.share == true);
+  CHECK(file.fetch == std::vector<std::string>{"results", "/data/model.pt"});
+  CHECK(file.fetch_to == "./out");
+  CHECK(file.notify == "mail -s \"$JOB_ID\" me");
   CHECK(file.sync == "./src");
   CHECK(file.workdir == "/work");
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});

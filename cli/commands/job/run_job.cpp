@@ -100,6 +100,10 @@ struct RunSurroundings {
   FindTarget find_target{};
   std::string post_mortem{};        ///< The directory for bundles; empty for none.
   std::set<std::string> secrets{};  ///< The names of secret variables.
+  AfterJob after{};
+
+  /// Returns true if a fastgpu must be there when the job ends.
+  bool wants_end() const noexcept { return !post_mortem.empty() || !after.is_empty(); }
 };
 
 /// Follows a job that has been started to its end. Returns the exit code.
@@ -128,7 +132,7 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
                                    if (is_in_queue) report_and_leave(context, job.id);
                                  });
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
-  if (is_detached && !needs_follower(record.spec) && around.post_mortem.empty())
+  if (is_detached && !needs_follower(record.spec) && !around.wants_end())
     return show_detached(context, started.open.job);
   started.engine = engine_to_follow(context, target.cluster, started.open.record);
   context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
@@ -137,7 +141,8 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   if (is_bad && !around.post_mortem.empty())
     write_post_mortem(context, started.open.job.id, around.post_mortem, record.spec.environment,
                       around.secrets);
-  return code;
+  if (around.after.is_empty()) return code;
+  return finish_after_job(context, started.open.job.id, around.after, code);
 }
 
 /// Makes the specification that of the job of an array which this process runs.
@@ -165,7 +170,7 @@ int run_placed(Context& context, const RunJobOptions& options, const launcher::J
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   const bool has_input = !is_element && record.spec.retries == 0;
   const auto input = has_input ? open_input(options, file, record) : nullptr;
-  const bool waits = needs_follower(record.spec) || !around.post_mortem.empty() ||
+  const bool waits = needs_follower(record.spec) || around.wants_end() ||
                      !turn_of_new(context, target, record).waits_for.empty();
   if (is_detached && !is_in_queue && !is_element && waits)
     return wait_in_background(context, options);
@@ -186,7 +191,8 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
   record.spec.after = ids_of(context, options, file);
   const RemoteTarget nowhere{.cluster = {}, .nodes = {}, .hosts = {}};
   if (options.dry_run) return show_job_plan(context, nowhere, record, {});
-  return run_placed(context, options, file, nowhere, std::move(record), {});
+  return run_placed(context, options, file, nowhere, std::move(record),
+                    {.after = after_job_of(options.after_job, file)});
 }
 
 int run_here(Context& context, const RunJobOptions& options) {
@@ -206,6 +212,7 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (is_array) array = array_plan(options.array, file);
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
+  AfterJob after = after_job_of(options.after_job, file);
   RemoteTarget target = target_of_job(context, options, file);
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
@@ -235,7 +242,8 @@ int run_here(Context& context, const RunJobOptions& options) {
       context, options, file, cluster.target(), std::move(record),
       {.find_target = [&] { return target_of_job(context, options, file, Absent::left_out); },
        .post_mortem = options.post_mortem,
-       .secrets = assigned_names(secrets)});
+       .secrets = assigned_names(secrets),
+       .after = std::move(after)});
 }
 
 int run(Context& context, const RunJobOptions& options) {

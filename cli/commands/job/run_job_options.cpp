@@ -100,6 +100,7 @@ void describe_run_job(Arguments& arguments, RunJobOptions& options) {
       .text("--sync", "DIR", "Copy this directory to the nodes and run the job there", options.sync)
       .values = Values::path;
   arguments.text("--workdir", "DIR", "Working directory on the nodes (home)", options.directory);
+  describe_after_job(arguments, options.after_job);
   arguments.group("");
   arguments.program({"The program of every rank and its arguments, passed on unchanged", false,
                      &options.program});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/job/after_job.hpp"
 #include "cli/commands/job/recovery_options.hpp"
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/shared/program_variables.hpp"
@@ -44,6 +45,7 @@ struct RunJobOptions {
   ArrayFlags array;
   RecoveryFlags recovery;
   std::string post_mortem;
+  AfterJobFlags after_job;
   bool dry_run = false;
   std::vector<std::string> program;
 };

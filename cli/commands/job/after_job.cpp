@@ -1,0 +1,139 @@
+#include "cli/commands/job/after_job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "launcher/job.hpp"
+#include "process/child.hpp"
+#include "remote/copy.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::minutes kNotifyTimeout{1};
+
+/// Returns the nodes of the job that are still in the cluster.
+std::vector<ssh::Host> hosts_with_outputs(Context& context, const OpenJob& open) {
+  const auto nodes = context.store().nodes(open.cluster.id);
+  const ClusterHosts where(context.store(), open.cluster);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node != nodes.end()) hosts.push_back(where.of(*node));
+  }
+  return hosts;
+}
+
+remote::CopyOptions fetch_options(Context& context) {
+  remote::CopyOptions options;
+  options.connect_timeout = context.settings().duration("connect-timeout");
+  options.silence = context.settings().duration("answer-timeout");
+  return options;
+}
+
+/// Copies one path. A node may lack it if another one has it. Returns true if nothing is missing.
+bool fetch_path(Context& context, const std::vector<ssh::Host>& hosts, const std::string& path,
+                const std::filesystem::path& place) {
+  const auto results = remote::copy_from(context.ssh(), hosts, {path}, place, context.agent(),
+                                         fetch_options(context), nullptr, context.cancel());
+  const bool is_somewhere = std::ranges::any_of(results, [](const auto& one) { return one.ok(); });
+  bool is_complete = is_somewhere;
+  for (const auto& result : results) {
+    if (result.ok() || (is_somewhere && result.error().kind() == ErrorKind::not_found)) continue;
+    context.ui().warn("not fetched: " + std::string(result.error().what()));
+    is_complete = false;
+  }
+  return is_complete;
+}
+
+bool fetch_outputs(Context& context, const OpenJob& open, const AfterJob& wanted) try {
+  const std::vector<ssh::Host> hosts = hosts_with_outputs(context, open);
+  const std::filesystem::path place = wanted.fetch_to / open.job.id;
+  context.ui().progress("copying the outputs of job " + open.job.id);
+  std::filesystem::create_directories(place);
+  bool is_complete = !hosts.empty();
+  for (const std::string& path : wanted.fetch) {
+    const std::string there = path_in_job(open.record.spec, open.run(), path);
+    is_complete = fetch_path(context, hosts, there, place) && is_complete;
+  }
+  context.ui().end_progress();
+  if (is_complete) context.ui().note("outputs of job " + open.job.id + ": " + place.string());
+  return is_complete;
+} catch (const std::exception& e) {
+  context.ui().end_progress();
+  context.ui().warn("the outputs of job " + open.job.id + " are not fetched: " + e.what());
+  return false;
+}
+
+/// Runs the command with the job in its environment. A command that hangs is ended.
+void notify(Context& context, const state::Job& job, const std::string& command) try {
+  // The standard output of this program is for what a script reads, such as JSON.
+  process::Command shell{.argv = {"/bin/sh", "-c", "exec >&2\n" + command},
+                         .in = {.mode = process::StreamMode::null}};
+  shell.grouping = process::Grouping::group;
+  shell.environment = process::current_environment();
+  const std::array variables = {
+      "JOB_ID=" + job.id, "JOB_STATE=" + std::string(state::to_string(job.state)),
+      "JOB_EXIT_CODE=" + (job.exit_code ? std::to_string(*job.exit_code) : ""),
+      "JOB_REASON=" + job.reason};
+  for (const std::string& assignment : variables)
+    process::set_variable(*shell.environment, assignment);
+  process::Child child(shell);
+  const auto status = child.wait_for(kNotifyTimeout, nullptr);
+  if (!status)
+    context.ui().warn("the command of --notify was ended after a minute");
+  else if (status->shell_code() != 0)
+    context.ui().warn("the command of --notify " + describe(*status));
+} catch (const Error& e) {
+  context.ui().warn("the command of --notify was not run: " + std::string(e.what()));
+}
+
+}  // namespace
+
+void describe_after_job(Arguments& arguments, AfterJobFlags& flags) {
+  arguments.list("--fetch", "PATH",
+                 "Copy this file or directory of the nodes here when the job has ended",
+                 flags.fetch);
+  arguments
+      .text("--fetch-to", "DIR", "Directory for DIR/JOB, which gets what is fetched (.)",
+            flags.fetch_to)
+      .values = Values::path;
+  arguments.text("--notify", "COMMAND",
+                 "Run this line of the shell here when the job has ended, with JOB_ID, JOB_STATE, "
+                 "JOB_EXIT_CODE and JOB_REASON",
+                 flags.notify);
+}
+
+AfterJob after_job_of(const AfterJobFlags& flags, const launcher::JobFile& file) {
+  AfterJob wanted{.fetch = flags.fetch.empty() ? file.fetch : flags.fetch,
+                  .notify = flags.notify.empty() ? file.notify.value_or("") : flags.notify};
+  const std::string place = flags.fetch_to.empty() ? file.fetch_to.value_or("") : flags.fetch_to;
+  if (!place.empty() && wanted.fetch.empty())
+    throw Error(ErrorKind::usage,
+                "run job: nothing is fetched: name it with --fetch, beside "
+                "--fetch-to");
+  if (!place.empty()) wanted.fetch_to = place;
+  return wanted;
+}
+
+std::string path_in_job(const launcher::JobSpec& spec, const std::string& run,
+                        const std::string& path) {
+  const bool is_copied = spec.directory.empty() && !spec.sync.empty();
+  const std::filesystem::path base = is_copied ? launcher::job_work_directory(run) : spec.directory;
+  return (base / path).string();
+}
+
+int finish_after_job(Context& context, const std::string& job_id, const AfterJob& wanted,
+                     int code) {
+  const OpenJob open = open_job(context, job_id);
+  const bool may_fetch = !wanted.fetch.empty() && !context.cancel().requested();
+  const bool is_complete = !may_fetch || fetch_outputs(context, open, wanted);
+  if (!wanted.notify.empty()) notify(context, open.job, wanted.notify);
+  return code == 0 && !is_complete ? 1 : code;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,121 @@
+"""What is done here when a job has ended: outputs_test.py FASTGPU [TEST ...]
+
+Needs root, sshd and mpirun; exits with 77 where it cannot run. It cleans up after itself.
+"""
+
+import os
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cli_user
+import suite
+from cli_user import shared_cluster, within
+from suite import assert_equal, assert_false, assert_in, assert_not_in, assert_true
+
+SHOW = 'echo "$JOB_ID $JOB_STATE $JOB_EXIT_CODE: $JOB_REASON" > '
+
+
+def job(user, name, ranks, program, *more, **options):
+    words = ["run", "job", name, "-c", user.cluster, "--np", str(ranks), "--launcher", "plain"]
+    return user.run(*words, *more, "--", "sh", "-c", program, **options)
+
+
+def files_of(place):
+    return {
+        str(path.relative_to(place)): path.read_text()
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+@shared_cluster
+def test_outputs_of_all_nodes_are_copied_and_a_node_may_lack_one(user):
+    user.two_nodes()
+    source = user.folder / "source"
+    source.mkdir(exist_ok=True)
+    (source / "name").write_text("x")
+    program = (
+        "mkdir -p out; cp name out/$RANK; "
+        '[ "$RANK" = 1 ] || echo best > model; echo $RANK > /tmp/other'
+    )
+    place = user.folder / "here"
+    fetch = ["--fetch", "out", "--fetch", "model", "--fetch", "/tmp/other"]
+    done = job(
+        user,
+        "two",
+        2,
+        program,
+        *["--npernode", "1", "--sync", str(source), *fetch, "--fetch-to", str(place)],
+    )
+    first, second = (f"two-1/{user.cluster}-{index}" for index in (0, 1))
+    wanted = {
+        f"{first}/out/0": "x",
+        f"{first}/model": "best\n",
+        f"{first}/other": "0\n",
+        f"{second}/out/1": "x",
+        f"{second}/other": "1\n",
+    }
+    assert_equal(files_of(place), wanted)
+    assert_in(f"outputs of job two-1: {place}/two-1", done.err)
+    assert_not_in("not fetched", done.err)
+
+
+@shared_cluster
+def test_outputs_of_a_failed_job_are_copied_and_missing_ones_are_a_failure(user):
+    user.two_nodes()
+    place = user.folder / "there"
+    to = ["--workdir", "/tmp", "--fetch-to", str(place)]
+    done = job(user, "bad", 1, "echo a > a; exit 7", "--fetch", "a", *to, code=7)
+    assert_equal(files_of(place), {"bad-1/a": "a\n"})
+    done = job(user, "none", 1, "true", "--fetch", "no-such", "--fetch", "a", *to, code=1)
+    assert_in("not fetched", done.err)
+    assert_in("no-such", done.err)
+    assert_equal(files_of(place / "none-1"), {"a": "a\n"})
+    refused = job(user, "alone", 1, "true", "--fetch-to", str(place), code=2)
+    assert_in("--fetch", refused.err)
+
+
+@shared_cluster
+def test_a_command_learns_how_the_job_ended(user):
+    user.two_nodes()
+    note = user.folder / "note"
+    job(user, "fails", 1, "exit 3", "--notify", f"{SHOW}{note}; echo told", code=3)
+    assert_equal(note.read_text(), f"fails-1 failed 3: rank 0 on {user.cluster}-0: exited with 3\n")
+    done = job(user, "wrong", 1, "true", "--notify", "exit 4")
+    assert_in("the command of --notify exited with 4", done.err)
+
+    words = ["run", "job", "stop", "-c", user.cluster, "--np", "1", "--launcher", "plain"]
+    process = user.start(
+        *words, "--notify", SHOW + str(note), "--", "sh", "-c", "echo up; sleep 60"
+    )
+    assert_in(b"up", process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert_equal(process.returncode, 130)
+    assert_in("stop-1 cancelled 130", note.read_text())
+
+
+@shared_cluster
+def test_a_detached_job_does_both_by_itself(user):
+    user.two_nodes()
+    place, note = user.folder / "later", user.folder / "later-note"
+    file = user.folder / "job.yaml"
+    file.write_text(
+        f"name: later\ncluster: {user.cluster}\nnp: 1\nlauncher: plain\nworkdir: /tmp\n"
+        f"command: [sh, -c, 'sleep 1; echo b > b']\ndetach: true\nfetch: [b]\n"
+        f"fetch_to: {place}\nnotify: '{SHOW}{note}'\n"
+    )
+    name = user.run("run", "job", "-f", str(file)).out.decode().strip()
+    assert_false(note.exists())
+    user.run("wait", "job", name)
+    assert_true(within(20, note.exists), "the command has not run")
+    assert_true(within(5, lambda: note.read_text().startswith("later-1 succeeded 0")))
+    assert_equal(files_of(place), {"later-1/b": "b\n"})
+
+
+if __name__ == "__main__":
+    suite.need_root("unshare", "ip", "ssh-keygen", "/usr/sbin/sshd")
+    os.makedirs("/run/sshd", exist_ok=True)
+    cli_user.run_tests(globals())
