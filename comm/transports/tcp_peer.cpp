@@ -110,8 +110,6 @@ bool TcpPeer::write(std::size_t flow) {
   Flow& writer = *flows_[flow];
   bool has_moved = false;
   while (!writer.is_idle() || give_work(flow)) {
-    while (writer.may_join() && give_work(flow)) {
-    }
     if (!writer.write()) break;
     written(writer);
     has_moved = true;
