@@ -1,4 +1,4 @@
-// What a node reports about itself now.
+// The present report of a node about itself.
 #pragma once
 
 #include "cli/workflows/services.hpp"

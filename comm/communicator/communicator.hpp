@@ -77,7 +77,7 @@ class CommunicatorNumber {
   };
 
  private:
-  /// What a thread is about to begin.
+  /// The call that a thread is about to begin.
   enum class Beginning : std::uint8_t { nothing, message, collective };
 
   Contexts* home_;  ///< Null for that of the whole job.

@@ -121,7 +121,7 @@ std::vector<std::string> names_in(const std::string& text, const NameList& list)
 }
 
 /// Reads the number of the rank on its machine as run job, torchrun, mpirun and Slurm set it, and
-/// the GPUs that it sees. What is no number is none.
+/// the GPUs that it sees. Ignores a value that is not a number.
 fabric::GpuVariables gpu_variables(const Environment& environment) {
   fabric::GpuVariables variables{.visible = environment("CUDA_VISIBLE_DEVICES")};
   for (const char* const name :

@@ -80,8 +80,7 @@ struct FabricPeer {
   std::uint64_t items_known = 0;  ///< The part of them that the peer has taken.
   std::uint64_t items_asked = 0;  ///< The value of `items_sent` at the last question.
   std::chrono::steady_clock::time_point asked_at{};  ///< The time of the last question.
-  int vain_answers =
-      0;  ///< Answers in succession by which something is missing that was sent before.
+  int vain_answers = 0;  ///< Answers in succession after which something sent is still missing.
   std::uint64_t items_taken = 0;  ///< Frames and pieces that have come.
   bool has_injected = false;      ///< Frames have left whose end nothing reports.
 

@@ -17,10 +17,10 @@ constexpr std::uint64_t kAheadCost = 1 << 20;
 
 /// A question is repeated after this time, because it may be what got lost.
 constexpr std::chrono::milliseconds kAskAgain(500);
-/// After this many answers without news, what the peer has not taken is lost: questions do not
-/// overtake it, but those of a put that is under way.
-constexpr int kVainAnswers = 8;
-constexpr int kVainAnswersBesidePuts = 40;
+/// After this many answers without news (20 s), what the peer has not taken is lost: questions do
+/// not overtake messages for long. A slow link or a busy peer must not look like a loss, which ends
+/// the job.
+constexpr int kVainAnswers = 40;
 
 std::uint64_t cost_of_short(std::size_t bytes) {
   return kArrivalCost + bytes;
@@ -115,7 +115,7 @@ void FabricShorts::take_credit(FabricPeer& peer, const FabricFrame& frame) {
   const bool is_vain = frame.items == peer.items_known && frame.items < peer.items_asked &&
                        peer.items_asked == peer.items_sent;
   peer.vain_answers = is_vain ? peer.vain_answers + 1 : 0;
-  if (peer.vain_answers >= (peer.under_way == 0 ? kVainAnswers : kVainAnswersBesidePuts))
+  if (peer.vain_answers >= kVainAnswers)
     throw Error(ErrorKind::remote, counted(peer.items_sent - frame.items, "message") +
                                        " to it got lost in the fabric");
   peer.credit = frame.credit;

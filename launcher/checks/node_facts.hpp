@@ -1,4 +1,4 @@
-// What one node reports about itself.
+// The report of one node about itself.
 #pragma once
 
 #include "agent/protocol/facts.hpp"

@@ -65,7 +65,7 @@ std::string plain_driver_name(std::string_view driver);
 /// Returns the node of all processors that this process may use; absent if they are of several.
 std::optional<int> own_numa_node(const std::filesystem::path& root = "/");
 
-/// What a device should be near to.
+/// The place that a device should be near to.
 struct RdmaNeighbour {
   std::optional<int> numa_node{};  ///< Absent: unknown, or of several nodes.
   std::string pci_place{};         ///< The place of a GPU, as pci_place() returns it; may be empty.

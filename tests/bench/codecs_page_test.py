@@ -87,10 +87,12 @@ def test_steps_on_a_link_are_medians():
 
     found = {
         "resnet50 100": {"same": rounds(8.0, 9.0, 7.0), "int8": rounds(2.0, 2.0, 5.0)},
+        "peers 100": {"PyTorch DDP, fp16": rounds(4.0, 16.0, 5.0)},
         "one 1000": {"same": rounds(1.0), "int8": rounds(0.3)},
     }
     text, data = codecs_page.page(found, {}, [])
-    assert_in("| int8 | 2000.00 ms | 4.0 |", text)
+    assert_in("| `int8` | 2000.00 ms | 4.0 |", text)
+    assert_in("| PyTorch DDP, fp16 | 5000.00 ms | 1.6 |", text)
     assert_equal(data["links"]["resnet50 100"], {"same": 8.0, "int8": 2.0})
     assert_equal(data["bars"][0][-1], "**no**")  # 0.3 of the time, not 0.29.
 

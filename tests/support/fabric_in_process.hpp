@@ -228,7 +228,7 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   void check_wire() const {
     if (wire_->is_broken) throw Error(ErrorKind::local, "the wire is broken");
   }
-  /// As a device does, which cannot keep a completion for which the queue has no room.
+  /// Adds a completion. A queue without room for it has overrun, as that of a device would have.
   void complete(const Completion& completion) {
     has_overrun_ = has_overrun_ || completions_.size() >= traits_of_wire().queue_length;
     completions_.push_back(completion);

@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path.cwd()
-MOST = 120
+MOST = 60
 # The static analyser follows fewer calls into each other: files take half of the time.
 SHALLOW = [
     f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")

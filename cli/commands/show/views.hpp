@@ -22,10 +22,10 @@ struct ClusterAndNodes {
   std::vector<Notice> notices{};
 };
 
-/// What a running node has reported about its RDMA devices.
+/// The report of a running node about its RDMA devices.
 struct NodeReport {
   std::string failure{};  ///< Why the node has reported nothing; empty if it has.
-  /// What prevents the use of its devices, and the remedy; empty if nothing does.
+  /// The obstacle to the use of its devices, and the remedy; empty without one.
   std::string obstacle{};
   std::vector<RdmaPort> ports{};
 };

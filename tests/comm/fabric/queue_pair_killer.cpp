@@ -12,7 +12,7 @@
 
 namespace {
 
-// Of libibverbs' interface, which does not change: the headers are not needed.
+// Values of libibverbs' interface, which does not change: its headers are not needed.
 constexpr int kStateOfError = 6;  // IBV_QPS_ERR
 constexpr int kOnlyTheState = 1;  // IBV_QP_STATE
 using Create = void* (*)(void* domain, void* attributes);

@@ -84,7 +84,7 @@ TEST_CASE("a rank's device is to be near its GPU, and without one near its proce
   };
   CHECK(near({.local_rank = 1}, "").pci_place == "pci0000:80/0000:80:01.0/0000:9a:00.0");
   CHECK(near({.local_rank = 1}, "").numa_node == 1);
-  // What CUDA has made current is known better than what the variables mean.
+  // The current GPU of CUDA counts more than the variables.
   CHECK(near({.local_rank = 1}, "0000:1a:00.0").numa_node == 0);
   CHECK(near({.local_rank = 1}, "0000:ff:00.0").pci_place.empty());
   // The bus does not know the GPU's node: it is that of the processors.

@@ -110,11 +110,11 @@ def test_a_network_that_comes_up_late_is_waited_for(hosts):
 def test_a_network_that_comes_back_is_used_again(hosts):
     words = [BENCH[0], "--sizes", "32M", "--repetitions", "120", "--links"]
     ranks = start(hosts, words, 1, {**BOTH, "FASTGPU_COMM_TIMEOUT": "20s"})
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     hosts[1].ip("link set eth1 down")
     time.sleep(1.5)
     hosts[1].ip("link set eth1 up")
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     outcomes = [rank.communicate(timeout=120) for rank in ranks]
     assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
     said = "".join(errors for _, errors in outcomes)
@@ -194,7 +194,7 @@ def lose_a_device(hosts, together):
     """
     words = [DYNAMIC, "--sizes", "32M", "--repetitions", "20", "--links"]
     ranks = start(hosts, words, 1, together)
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     hosts[1].ip("link set eth1 down")
     began = time.monotonic()
     outcomes = [rank.communicate(timeout=60) for rank in ranks]
@@ -233,11 +233,11 @@ def test_a_fabric_that_comes_back_is_used_again(hosts):
     together = with_fabric(hosts)
     words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
     ranks = start(hosts, words, 1, together)
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     hosts[1].ip("link set eth1 down")
     time.sleep(3)  # It is left after a second, and tried without success.
     hosts[1].ip("link set eth1 up")
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     outcomes = [rank.communicate(timeout=120) for rank in ranks]
     assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
     for _, errors in outcomes:
@@ -291,7 +291,7 @@ def test_auto_takes_the_fabric_alone_where_tcp_has_no_other_network(hosts):
 
 def test_a_network_that_slows_down_loses_its_share(hosts):
     ranks = start(hosts, [BENCH[0], "--sizes", "32M", "--repetitions", "400"], 1, BOTH)
-    wait_until_it_has_sent(hosts[0], "eth1", 64 << 20, ranks)
+    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
     for host in hosts:
         rate = ("rate", "20mbit", "burst", "256kb", "latency", "50ms")
         host.tc("qdisc", "replace", "dev", "eth1", "root", "tbf", *rate)

@@ -147,7 +147,7 @@ TEST_CASE("what keeps ranks from an active RDMA port is an error, with the agent
   const auto down = [](NodeHealth& state) { state.rdma.front().state = "DOWN"; };
   CHECK(SoundNodes().on_all(add_rdma).with(down).with_facts(closed).only().found ==
         "mlx5_0:1 is DOWN");
-  // So is a limit of locked memory.
+  // A low limit of locked memory is reported once, too.
   const Bytes little{65'536};
   const auto limited = [&](NodeHealth& state) { state.memlock = little; };
   const auto locked = [&](agent::JobNodeFacts& facts) {
