@@ -13,14 +13,12 @@
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -66,7 +64,6 @@ struct Port {
   std::uint64_t next_key = 1;
   bool can_sleep = false;
   bool has_writes = false;
-  bool is_by_rxm = false;
 };
 
 struct Region {
@@ -121,12 +118,6 @@ bool is_hardware(const fi_info& info) {
   std::string_view name = info.fabric_attr->prov_name;
   name = name.substr(0, name.find(';'));
   return std::find(std::begin(kSoftware), std::end(kSoftware), name) == std::end(kSoftware);
-}
-
-/// Returns whether an endpoint is by ofi_rxm over an adapter.
-bool is_by_rxm(const fi_info& info) {
-  const std::string_view name = info.fabric_attr->prov_name;
-  return is_hardware(info) && name.ends_with(";ofi_rxm");
 }
 
 FabricOffer offer_of(const fi_info& info) {
@@ -290,7 +281,6 @@ int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTr
   auto port = std::make_unique<Port>();
   port->mr_mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
   port->has_writes = (info.caps & FI_RMA) != 0;
-  port->is_by_rxm = is_by_rxm(info);
   if (const int error = ::fi_fabric(info.fabric_attr, port->fabric.place(), nullptr))
     return error_of(error);
   if (const int error = ::fi_domain(port->fabric.get(), &info, port->domain.place(), nullptr))
@@ -305,33 +295,7 @@ int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTr
   return FI_ENOMEM;
 }
 
-bool has_read(Port& port) {
-  fi_cq_data_entry entries[32];
-  const std::int64_t read = ::fi_cq_read(port.queue.get(), entries, std::size(entries));
-  if (read != -FI_EAVAIL) return read > 0;
-  fi_cq_err_entry failure{};
-  return ::fi_cq_readerr(port.queue.get(), &failure, 0) > 0;
-}
-
-/// Reads what comes until nothing has come for a while. If ofi_rxm of libfabric 1.17 finds a
-/// message only while it closes a connection, it posts the message's buffer again to the connection
-/// that is closed, and crashes. The others close theirs at about the same time.
-void drain(Port& port) {
-  using PlainClock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kQuiet(50);
-  constexpr std::chrono::seconds kMost(1);
-  const auto begin = PlainClock::now();
-  auto quiet_since = begin;
-  while (PlainClock::now() - quiet_since < kQuiet && PlainClock::now() - begin < kMost) {
-    if (has_read(port))
-      quiet_since = PlainClock::now();
-    else
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 void stop(Port* port) {
-  if (port->is_by_rxm) drain(*port);
   port->endpoint.close();
 }
 

@@ -111,6 +111,7 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   void end_operations(const FabricPeer& peer);
   bool has_operations(const FabricPeer& peer) const noexcept;
   void say_farewell();
+  bool is_awaited_to_leave(const FabricPeer& peer) const noexcept;
   void stop() noexcept;
 
   Rank self_;
@@ -127,6 +128,7 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   std::vector<FabricPeer*> busy_;  ///< Peers for which something waits.
   LinkCounters link_;
   std::size_t strangers_ = 0;
+  bool is_leaving_ = false;  ///< The last frames are on their way.
   bool is_stopped_ = false;
 };
 

@@ -40,6 +40,8 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::atomic<bool> holds_puts{false};  ///< What is put does not come to an end.
   std::atomic<bool> is_broken{false};   ///< Every operation fails.
   std::atomic<bool> is_silent{false};   ///< Operations begin, and nothing comes of them.
+  std::atomic<bool> is_cut{false};      ///< Copies get lost, and other sends fail.
+  std::atomic<int> too_late{0};         ///< Messages to endpoints that had stopped.
   std::atomic<int> lost{0};             ///< So many of the next sends get lost.
   std::atomic<int> registrations{0};    ///< All that were ever made.
   std::atomic<int> stops{0};
@@ -134,9 +136,12 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   bool inject(comm::fabric::PeerNumber peer, std::span<const std::byte> bytes) override {
     check_wire();
     if (wire_->is_full) return false;
-    if (wire_->is_silent) return true;
+    if (wire_->is_silent || wire_->is_cut) return true;
     const std::lock_guard lock(wire_->mutex_);
-    if (End* const to = end(peer)) deliver(*to, to->untagged_, 0, bytes);
+    if (End* const to = end(peer))
+      deliver(*to, to->untagged_, 0, bytes);
+    else
+      ++wire_->too_late;
     return true;
   }
   bool send(comm::fabric::PeerNumber peer, const Part& part, Operation& operation) override {
@@ -162,7 +167,8 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     const std::lock_guard lock(wire_->mutex_);
     End* const target = end(peer);
     const auto region = wire_->regions_.find(to.key);
-    if (target == nullptr || region == wire_->regions_.end()) return fail(operation);
+    const bool is_possible = target != nullptr && region != wire_->regions_.end();
+    if (!is_possible || wire_->is_cut) return fail(operation);
     const auto memory = region->second;
     const std::uint64_t base =
         wire_->traits_.has_addresses ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;
@@ -247,7 +253,8 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     if (wire_->is_silent) return true;
     const std::lock_guard lock(wire_->mutex_);
     End* const to = end(peer);
-    if (to == nullptr) return fail(operation);
+    if (to == nullptr) ++wire_->too_late;
+    if (to == nullptr || wire_->is_cut) return fail(operation);
     if (counter == &End::tagged_ && wire_->holds_puts) return true;
     deliver(*to, to->*counter, tag, part.bytes);
     complete({.operation = &operation});

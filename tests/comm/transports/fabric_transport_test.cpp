@@ -456,6 +456,56 @@ TEST_CASE("messages that the fabric has lost end the calls within a minute, with
     jobs.emplace_back(lose_some, put);
 }
 
+TEST_CASE("a connection that breaks while only copies are sent ends the calls soon") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  auto ranks = communicators_by(wire, 2, 600s);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(1);
+    for (int calls = 0; calls < 100; ++calls) {
+      if (calls == 50 && comm.rank() == Rank{0}) wire->is_cut = true;
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+    }
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(mentions(failure_in(outcome), "the fabric (wire on test): error 5"));
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE("a rank that only waits notices that its connection is broken") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  auto ranks = communicators_by(wire, 2, 600s);
+  run_ranks(ranks, [](Communicator& comm) { comm.barrier(); });
+  wire->is_cut = true;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::byte> in(10);
+  const Error error = failure_of([&] { ranks[1].receive(in, Rank{0}); });
+  CHECK(mentions(error, "rank 0"));
+  CHECK(mentions(error, "error 5"));
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE("a rank that leaves awaits the last frame of one that leaves soon after") {
+  constexpr std::size_t kPieces = 70'001;  // Both ranks send frames for it.
+  Pair pair;
+  REQUIRE(pair.brings(1, kPieces));
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread first([&] { pair.ranks[1].reset(); });
+  std::this_thread::sleep_for(30ms);
+  pair.ranks[0].reset();
+  first.join();
+  CHECK(pair.wire->too_late == 0);
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);
+}
+
+TEST_CASE("a rank that leaves does not wait for long for one that stays") {
+  Pair pair;
+  REQUIRE(pair.brings(1, 70'001));
+  const auto begin = std::chrono::steady_clock::now();
+  pair.ranks[1].reset();
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);
+}
+
 TEST_CASE("a rank that takes nothing for long has lost nothing") {
   const auto wire = std::make_shared<FabricWire>(WireTraits{});
   auto ranks = communicators_by(wire, 2, 600s);
