@@ -7,6 +7,7 @@
 //   train        the weights of a model after a training
 //   remap        messages between memory that is unmapped and mapped anew at the same place
 //   fork         sums, while children write to memory that was registered before they were forked
+//   hmem         compare, by a provider that also takes memory of GPUs
 //   strangers    compare, while other endpoints send all ranks what no rank sends
 //   hybrid       what TCP and the fabric carry together
 //   last         sums for ten seconds, in which others may disturb the network
@@ -62,10 +63,10 @@ using namespace std::chrono_literals;
 
 constexpr int kSkipped = 77;
 constexpr std::size_t kLengths[] = {0, 1, 97, 1021, 4093, 70'001, 600'011};
-constexpr std::string_view kModes[] = {"compare",   "train",      "remap",     "fork",
-                                       "strangers", "hybrid",     "last",      "hybrid-last",
-                                       "cut",       "hybrid-cut", "kill",      "hybrid-kill",
-                                       "differ",    "meet",       "automatic", "time"};
+constexpr std::string_view kModes[] = {"compare",    "train",  "remap",       "fork",        "hmem",
+                                       "strangers",  "hybrid", "last",        "hybrid-last", "cut",
+                                       "hybrid-cut", "kill",   "hybrid-kill", "differ",      "meet",
+                                       "automatic",  "time"};
 
 struct Group {
   int ranks = 2;
@@ -366,7 +367,7 @@ int last_while_cut(Communicator& fabric, const std::set<std::uint16_t>& ports, b
   try {
     return last(fabric);
   } catch (const Error& e) {
-    constexpr auto kSoon = 35s;  // The first cut comes after 2 s.
+    constexpr auto kSoon = 45s;  // The first cut comes after 2 s.
     const auto took = std::chrono::steady_clock::now() - begin;
     std::fprintf(stderr, "rank %d: %s after %.1f s\n", fabric.rank().value, e.what(),
                  std::chrono::duration<double>(took).count());
@@ -570,10 +571,13 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "meet") return meet(group, rank);
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
   const bool is_hybrid = what.starts_with("hybrid");
-  const JobPlace place =
+  JobPlace place =
       place_of(group, rank, is_hybrid ? NetworkTransport::hybrid : NetworkTransport::fabric,
                what == "differ" && rank == 1);
+  if (what == "hmem") place.fabric.gpudirect = fabric::GpuDirect::always;
   Connections connections = join(place);
+  if (what == "hmem" && !connections.fabric->traits().takes_device_memory)
+    throw Error(ErrorKind::not_found, "this provider has no FI_HMEM");
   if (rank == 0)
     std::printf("%s on %s, put by %s\n", connections.fabric->traits().provider.c_str(),
                 connections.fabric->traits().device.c_str(),
@@ -592,7 +596,7 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "train") return train(tcp, fabric);
   if (what == "fork") return fork_children(fabric);
   if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
-  if (what == "compare") return compare(tcp, fabric);
+  if (what == "compare" || what == "hmem") return compare(tcp, fabric);
   if (what == "kill" || what == "hybrid-kill") return lose_one(fabric);
   if (what == "hybrid") return compare_hybrid(tcp, fabric);
   if (what == "remap") return use_memory_mapped_anew(fabric);
