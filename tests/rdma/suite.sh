@@ -70,6 +70,7 @@ attempt() {
   status=$?
   has_crashed "$output" || return
   echo "again: $name"
+  grep -m 3 -e signal -e libfabric <<<"$output"
   begin "$name-again"
   output=$(job "$@")
   status=$?
