@@ -138,7 +138,8 @@ constexpr std::array kCommands = {
         "CPU is the share of all cores. GPUS is their number and how busy they are, from the "
         "least busy to the busiest where they differ. RECEIVED and SENT are of all network "
         "devices, "
-        "or of all interfaces where a node has no device. Without a terminal, with --once and "
+        "or of all interfaces where a node has no device. METRICS is what rank 0 of a job printed "
+        "last of a loss, an accuracy or another measure. Without a terminal, with --once and "
         "with -o it shows the figures of one second. Watching keeps no node awake. Nodes of a "
         "local cluster share the "
         "processor and the memory of this machine."},
