@@ -308,8 +308,9 @@ constexpr std::array kCommands = {
         "schema", "", Topic::program, Effect::reads,
         "Print the JSON Schema of a file, or of a document that a command prints",
         "fastgpu schema job > job.schema.json", make_schema_command,
-        "Editors that know JSON Schema complete and check such files, and so do validators in "
-        "CI. A line \"# yaml-language-server: $schema=job.schema.json\" names it in a file."},
+        "Without a name it lists the schemas. Editors that know JSON Schema complete and check "
+        "files, and validators in CI check documents. A line \"# yaml-language-server: "
+        "$schema=job.schema.json\" names the schema in a file."},
     CliCommand{
         "gc", "", Topic::program, Effect::changes, "Clean up after interrupted runs",
         "fastgpu gc --dry-run", make_gc_command,
