@@ -21,6 +21,11 @@ std::vector<std::string> commands_with(std::string_view kind) {
   return found;
 }
 
+/// Returns the usual name of the file that the schema describes.
+std::string file_of(const Schema& schema) {
+  return std::string(schema.name == "environment" ? "env" : schema.name) + ".yaml";
+}
+
 /// Returns the rows of `fastgpu schema` without a name.
 View view_of_schemas() {
   View view;
@@ -31,7 +36,7 @@ View view_of_schemas() {
     const std::string_view kind = document_kind(schema);
     const std::string name(schema.name);
     const std::string describes =
-        kind.empty() ? name + ".yaml" : document(kind)["schema"].get<std::string>();
+        kind.empty() ? file_of(schema) : document(kind)["schema"].get<std::string>();
     const auto commands = kind.empty() ? std::vector<std::string>() : commands_with(kind);
     view.names.push_back(name);
     view.table.rows.push_back({name, describes, commands.empty() ? "-" : joined(commands)});
