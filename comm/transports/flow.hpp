@@ -64,12 +64,14 @@ class Flow {
   /// Returns whether a chunk may begin once the flow is idle.
   virtual bool has_room() const noexcept { return true; }
   virtual bool is_idle() const noexcept = 0;
-  /// The flow is idle. Borrows `body` until it is idle again, and until it is confirmed where
-  /// frames are confirmed. `owner` is the caller's business.
+  /// Returns whether a further frame may begin before this one is written, to be written with it.
+  virtual bool may_join() const noexcept { return false; }
+  /// The flow is idle, or a frame may join. Borrows `body` until it is idle again, and until it is
+  /// confirmed where frames are confirmed. `owner` is the caller's business.
   virtual void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) = 0;
   /// Begins to send a frame with a copy of its bytes.
   virtual void begin_copy(const Frame& frame, std::span<const std::byte> body) = 0;
-  /// True once the frame is written; false where the flow takes no more now. Throws
+  /// True once all that has begun is written; false where the flow takes no more now. Throws
   /// ErrorKind::remote where it is gone.
   virtual bool write() = 0;
   virtual Outgoing* owner() const noexcept = 0;

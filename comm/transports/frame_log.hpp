@@ -34,6 +34,7 @@ class FrameLog {
   // ---- sending ----
   void sent(SentFrame frame) { unconfirmed_.push_back(std::move(frame)); }
   bool has_unconfirmed() const noexcept { return !unconfirmed_.empty(); }
+  const std::deque<SentFrame>& unconfirmed() const noexcept { return unconfirmed_; }
 
   /// Forgets the frames that the peer has taken, `total` since the beginning, passes each to
   /// `done`, and returns their number. Throws ErrorKind::remote if they are more than were sent.

@@ -37,7 +37,8 @@ Flow::Remains TcpFlow::give_up() noexcept {
   Remains remains{.socket = std::move(socket_)};
   const bool is_in_target = has_frame_ && target_.data() != staged_.get();
   if (is_in_target) remains.half_read = frame_;
-  header_left_ = 0;
+  head_.clear();
+  head_begin_ = 0;
   body_ = {};
   owner_ = nullptr;
   has_frame_ = false;
@@ -58,21 +59,30 @@ std::size_t TcpFlow::moved(ssize_t result) {
 }
 
 void TcpFlow::begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) {
-  header_ = encode(frame);
-  header_left_ = header_.size();
+  add_header(frame);
   body_ = body;
   body_size_ = body.size();
   owner_ = owner;
 }
 
 void TcpFlow::begin_copy(const Frame& frame, std::span<const std::byte> body) {
-  copied_.assign(body.begin(), body.end());
-  begin(frame, copied_, nullptr);
+  begin(frame, {}, nullptr);
+  head_.insert(head_.end(), body.begin(), body.end());
+}
+
+void TcpFlow::add_header(const Frame& frame) {
+  if (is_idle()) {
+    head_.clear();
+    head_begin_ = 0;
+  }
+  const EncodedFrame header = encode(frame);
+  head_.insert(head_.end(), header.begin(), header.end());
 }
 
 bool TcpFlow::write() {
   while (!is_idle()) {
-    iovec parts[2] = {{header_.data() + header_.size() - header_left_, header_left_},
+    const std::size_t head_left = head_.size() - head_begin_;
+    iovec parts[2] = {{head_.data() + head_begin_, head_left},
                       {const_cast<std::byte*>(body_.data()), body_.size()}};
     msghdr message{};
     message.msg_iov = parts;
@@ -80,9 +90,9 @@ bool TcpFlow::write() {
     constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
     const std::size_t written = moved(::sendmsg(socket_.get(), &message, kFlags));
     if (written == 0) return false;
-    const std::size_t of_header = std::min(written, header_left_);
-    header_left_ -= of_header;
-    body_ = body_.subspan(written - of_header);
+    const std::size_t of_head = std::min(written, head_left);
+    head_begin_ += of_head;
+    body_ = body_.subspan(written - of_head);
   }
   return true;
 }
@@ -94,15 +104,19 @@ bool TcpFlow::is_silent() const noexcept {
 std::size_t TcpFlow::receive(std::span<std::byte> into) {
   const ssize_t result = ::recv(socket_.get(), into.data(), into.size(), MSG_DONTWAIT);
   if (result == 0) end(ECONNRESET);
-  return moved(result);
+  const std::size_t read = moved(result);
+  is_drained_ = read < into.size();
+  return read;
 }
 
 bool TcpFlow::read(FrameEvents& events) {
   bool has_moved = false;
+  is_drained_ = false;
   for (int i = 0; i < kFramesATurn || ahead_end_ - ahead_begin_ >= kFrameBytes; ++i) {
     if (!has_frame_) {
       if (!events.may_read()) return has_moved;
-      if (ahead_end_ - ahead_begin_ < kFrameBytes) has_moved = read_ahead() || has_moved;
+      const bool has_header = ahead_end_ - ahead_begin_ >= kFrameBytes;
+      if (!has_header && !is_drained_) has_moved = read_ahead() || has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;
       EncodedFrame header;
       take_ahead(header);
@@ -128,8 +142,9 @@ bool TcpFlow::read_ahead() {
   const std::size_t left = ahead_end_ - ahead_begin_;
   std::memmove(ahead_.get(), ahead_.get() + ahead_begin_, left);
   ahead_begin_ = 0;
+  ahead_end_ = left;  // What was there before is not read again, even if the connection has ended.
   const std::size_t read = receive({ahead_.get() + left, kAhead - left});
-  ahead_end_ = left + read;
+  ahead_end_ += read;
   return read > 0;
 }
 
@@ -139,9 +154,8 @@ bool TcpFlow::read_body(FrameEvents& events) {
   take_ahead(target_.subspan(filled_, ready));
   filled_ += ready;
   while (filled_ < frame_.length) {
-    const std::size_t read = receive(target_.subspan(filled_));
-    if (read == 0) return false;
-    filled_ += read;
+    if (is_drained_) return false;
+    filled_ += receive(target_.subspan(filled_));
   }
   has_frame_ = false;
   events.arrived(frame_, target_);

@@ -28,7 +28,10 @@ class TcpFlow final : public Flow {
   Remains give_up() noexcept override;
 
   // ---- sending ----
-  bool is_idle() const noexcept override { return header_left_ == 0 && body_.empty(); }
+  bool is_idle() const noexcept override { return head_begin_ == head_.size() && body_.empty(); }
+  bool may_join() const noexcept override {
+    return !has_ended_ && owner_ == nullptr && body_.empty() && head_.size() < kMostJoined;
+  }
   void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) override;
   void begin_copy(const Frame& frame, std::span<const std::byte> body) override;
   bool write() override;
@@ -41,6 +44,7 @@ class TcpFlow final : public Flow {
   bool is_silent() const noexcept override;
 
  private:
+  void add_header(const Frame& frame);
   std::size_t receive(std::span<std::byte> into);
   std::size_t moved(ssize_t result);
   [[noreturn]] void end(int error);
@@ -51,17 +55,19 @@ class TcpFlow final : public Flow {
   UniqueFd socket_;
   bool has_ended_ = false;
 
-  EncodedFrame header_{};
-  std::size_t header_left_ = 0;
+  /// The bytes from which on no frame joins those that are not written yet.
+  static constexpr std::size_t kMostJoined = 4096;
+  std::vector<std::byte> head_;  ///< Frames that were copied, and the header of `body_`.
+  std::size_t head_begin_ = 0;   ///< The bytes before this one are written.
   std::span<const std::byte> body_{};
   std::size_t body_size_ = 0;
-  std::vector<std::byte> copied_;
   Outgoing* owner_ = nullptr;
 
   static constexpr std::size_t kAhead = 4096;
   std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
+  bool is_drained_ = false;  ///< Whether the last receive took all that there was.
   bool has_frame_ = false;
   Frame frame_{};
   std::span<std::byte> target_{};

@@ -110,6 +110,8 @@ bool TcpPeer::write(std::size_t flow) {
   Flow& writer = *flows_[flow];
   bool has_moved = false;
   while (!writer.is_idle() || give_work(flow)) {
+    while (writer.may_join() && give_work(flow)) {
+    }
     if (!writer.write()) break;
     written(writer);
     has_moved = true;
@@ -259,13 +261,17 @@ void TcpPeer::retire(std::size_t flow) {
       expected->promised -= remains.half_read->length;
   retired_.push_back({std::move(remains.socket), &flows_[flow]->link()});
   ++retired_flows_;
+  for (const SentFrame& frame : logs_[flow].unconfirmed())
+    if (frame.frame.kind == TcpFrameKind::retired) controls_.push_front(frame);
   if (!is_new(flow)) announce_retired(flow);
   for (FrameLog& each : logs_)  // Confirmations may have gone this way.
     each.confirm_again();
   send_confirmations();
 }
 
-/// Notifies the peer, which sends again what has not come.
+/// Notifies the peer, which sends again what has not come. The notice itself is sent again as soon
+/// as its connection ends: if each side waited for a notice that the other one has lost, no frame
+/// would be sent again. A peer that gets it twice ignores the second one.
 void TcpPeer::announce_retired(std::size_t flow) {
   const FrameLog& log = logs_[flow];
   controls_.push_front({.frame = {.kind = TcpFrameKind::retired,
@@ -298,9 +304,10 @@ void TcpPeer::peer_retired(const Frame& retired) {
     announce_retired(flow);
   }
   for (SentFrame& frame : logs_[flow].take_unconfirmed()) {
-    const bool is_forgotten = frame.frame.kind == TcpFrameKind::chunk && frame.owner == nullptr;
-    if (!is_forgotten && frame.frame.kind != TcpFrameKind::number)
-      again_.push_back(std::move(frame));
+    const TcpFrameKind kind = frame.frame.kind;
+    const bool is_forgotten = kind == TcpFrameKind::chunk && frame.owner == nullptr;
+    const bool is_about_connection = kind == TcpFrameKind::number || kind == TcpFrameKind::retired;
+    if (!is_forgotten && !is_about_connection) again_.push_back(std::move(frame));
   }
 }
 
