@@ -198,7 +198,7 @@ def test_the_schemas_are_the_files_that_are_shipped(_user):
         printed = subprocess.run([FASTGPU, "schema", kind], check=True, capture_output=True).stdout
         shipped = (HOME / f"templates/schemas/{kind}.json").read_bytes()
         assert_equal(printed, shipped, kind)
-    done = subprocess.run([FASTGPU, "schema", "jobs"], check=False, capture_output=True, text=True)
+    done = subprocess.run([FASTGPU, "schema", "jobz"], check=False, capture_output=True, text=True)
     assert_equal(done.returncode, 2, done.stderr)
     assert_in("job", done.stderr)
 
