@@ -85,11 +85,13 @@ class ProbedTransport {
 
 std::vector<double> ProbedTransport::lead() {
   std::size_t length = kShortest;
-  const auto needs_longer = [&](double rate) {
+  // The faster of two, because one may have waited for a processor.
+  const auto needs_longer = [&] {
+    const double rate = std::max(rate_of_exchange(length), rate_of_exchange(length));
     const std::chrono::duration<double> took(static_cast<double>(length) / rate);
     return took < kSampleTime && length < kLongest;
   };
-  while (needs_longer(rate_of_exchange(length)))
+  while (needs_longer())
     length *= 2;
   std::vector<double> rates;
   const Deadline enough(kTimeANetwork);
