@@ -13,6 +13,7 @@
 #include "comm/bench/gradients.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/communicator/join.hpp"
+#include "comm/fabric/rank_gpu.hpp"
 #include "comm/trace/link_counts.hpp"
 
 namespace fastgpu::comm::bench {
@@ -30,6 +31,9 @@ void run(const BenchSettings& settings) {
   };
   if (!connections.network_report.empty()) connections.warn(connections.network_report);
   Communicator communicator(std::move(connections));
+  const std::string memory = communicator.report_of_device_memory();
+  if (communicator.rank() == Rank{0} && !memory.empty() && !fabric::gpus_of_machine().empty())
+    std::fprintf(stderr, "fastgpu-comm-bench: %s\n", memory.c_str());
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
   if (model && settings.compares_codecs)

@@ -29,6 +29,8 @@ DeviceCollectives& collectives_of(fgc_comm& comm) {
   const auto settings = comm::gpu::device_settings(comm.environment);
   auto path = comm::gpu::choose_path(*comm.communicator, device, settings);
   comm.why_staged = std::move(path.why_staged);
+  const std::string report = comm.communicator->report_of_device_memory();
+  if (!comm.why_staged.empty() && !report.empty()) comm.why_staged += "; " + report;
   comm.on_device = std::move(path.nccl);
   if (!comm.on_device)
     comm.on_device = std::make_shared<comm::gpu::StagedCollectives>(*comm.communicator, device);

@@ -14,13 +14,13 @@ namespace {
 constexpr std::string_view kPrefix = "FASTGPU_COMM_";
 /// The variables that comm/README.md describes.
 constexpr std::string_view kNames[] = {
-    "ALGORITHM",     "COLLECTIVES",   "COUNTERS",     "DEVICE",      "EXCHANGE",      "FABRIC",
-    "FABRIC_DEVICE", "FABRIC_PLUGIN", "FABRIC_PUT",   "FLOWS",       "FUSION",        "GOSSIP_STEP",
-    "GUARD",         "INTERFACE",     "JOIN_TIMEOUT", "LANES",       "LIBRARY",       "MASTER_ADDR",
-    "MASTER_PORT",   "MIXED_KEEP",    "MIXED_SMALL",  "MPI_PLUGIN",  "MULTISTEP",     "NANCHECK",
-    "NCCL",          "REQUIRE",       "SECRET",       "SECRET_FILE", "SHARED_MEMORY", "SILENCE",
-    "SIMD",          "STALL",         "TIMELINE",     "TIMEOUT",     "TOPOLOGY",      "TRANSPORT",
-    "TUNE",          "WIRE"};
+    "ALGORITHM",     "COLLECTIVES",   "COUNTERS",   "DEVICE",       "EXCHANGE",    "FABRIC",
+    "FABRIC_DEVICE", "FABRIC_PLUGIN", "FABRIC_PUT", "FLOWS",        "FUSION",      "GOSSIP_STEP",
+    "GPUDIRECT",     "GUARD",         "INTERFACE",  "JOIN_TIMEOUT", "LANES",       "LIBRARY",
+    "MASTER_ADDR",   "MASTER_PORT",   "MIXED_KEEP", "MIXED_SMALL",  "MPI_PLUGIN",  "MULTISTEP",
+    "NANCHECK",      "NCCL",          "REQUIRE",    "SECRET",       "SECRET_FILE", "SHARED_MEMORY",
+    "SILENCE",       "SIMD",          "STALL",      "TIMELINE",     "TIMEOUT",     "TOPOLOGY",
+    "TRANSPORT",     "TUNE",          "WIRE"};
 
 }  // namespace
 

@@ -159,9 +159,7 @@ class Communicator {
   }
 
   /// Whether that rank has gone, as far as can be seen now: nothing can be sent to it.
-  bool has_lost(Rank rank) const {
-    return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
-  }
+  bool has_lost(Rank rank) const { return world_->engine.has_lost(world_rank(rank)); }
 
   /// Returns what has ended the job, or the loss of one of these ranks, as far as it is known now.
   /// Any thread may call it.
@@ -188,6 +186,17 @@ class Communicator {
   /// was begun with are the most, and the default.
   void use_flows(int flows) { world_->engine.use_flows(flows); }
   int most_flows() const noexcept { return world_->engine.most_flows(); }
+
+  /// Prepares memory of a GPU for a message with a rank, until it is given back: the message may
+  /// then have that memory in place of the host's. False if it must pass through the host.
+  bool take_device_memory(Rank rank, std::span<std::byte> memory) {
+    return world_->engine.take_device_memory(world_rank(rank), memory);
+  }
+  void give_back_device_memory(Rank rank, std::span<const std::byte> memory) {
+    world_->engine.give_back_device_memory(world_rank(rank), memory);
+  }
+  /// Returns a sentence on the way of memory of GPUs between hosts; empty without a fabric.
+  std::string report_of_device_memory() const { return world_->engine.report_of_device_memory(); }
 
   /// Returns the counts of each network that this rank uses, for all of the job's communicators.
   std::vector<LinkCounters> links() const { return world_->engine.links(); }
@@ -262,6 +271,7 @@ class Communicator {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }
   void check_rank(std::string_view call, Rank rank) const;
+  Rank world_rank(Rank rank) const { return (*group_)[static_cast<std::size_t>(rank.value)]; }
   std::uint32_t agree_on_context(std::uint32_t wanted);
   void run(Work&& work, Reminder* reminder = nullptr);
   Handle start(Work work);

@@ -183,6 +183,22 @@ std::vector<LinkCounters> Engine::links() const {
   return runner_.routes().links();
 }
 
+bool Engine::take_device_memory(Rank peer, std::span<std::byte> memory) {
+  const Lock lock = enter();
+  if (peer == self_ || runner_.failure()) return false;
+  return runner_.routes().to(peer).transport->take_device_memory(memory);
+}
+
+void Engine::give_back_device_memory(Rank peer, std::span<const std::byte> memory) {
+  const Lock lock = enter();
+  if (peer != self_) runner_.routes().to(peer).transport->give_back_device_memory(memory);
+}
+
+std::string Engine::report_of_device_memory() const {
+  const Lock lock = enter();
+  return runner_.routes().report_of_device_memory();
+}
+
 // ---- waiting ----
 
 Engine::Lock Engine::enter() const {

@@ -103,6 +103,13 @@ class Engine final : private RunnerEvents {
   /// Returns the counts of each network that this rank uses.
   std::vector<LinkCounters> links() const;
 
+  /// Prepares memory of a GPU for a message with `peer`, until it is given back; false if it must
+  /// pass through the host.
+  bool take_device_memory(Rank peer, std::span<std::byte> memory);
+  void give_back_device_memory(Rank peer, std::span<const std::byte> memory);
+  /// Returns sentences on the way of memory of GPUs.
+  std::string report_of_device_memory() const;
+
  private:
   using Lock = SleepWatch::Lock;
 

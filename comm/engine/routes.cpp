@@ -95,6 +95,13 @@ void Routes::free(const std::byte* memory) {
   heap_->free(memory);
 }
 
+std::string Routes::report_of_device_memory() const {
+  for (const EngineRoute& route : routes_)
+    if (std::string sentence = route.transport->report_of_device_memory(); !sentence.empty())
+      return sentence;
+  return {};
+}
+
 std::vector<LinkCounters> Routes::links() const {
   std::vector<LinkCounters> all;
   for (const EngineRoute& route : routes_)

@@ -58,6 +58,9 @@ class Routes {
   std::span<std::byte> allocate(std::size_t bytes);
   void free(const std::byte* memory);
 
+  /// Returns a sentence on the way of memory of GPUs; empty if no network has one.
+  std::string report_of_device_memory() const;
+
   /// Returns the counts of all networks.
   std::vector<LinkCounters> links() const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "base/error.hpp"
@@ -87,10 +88,14 @@ class LibraryEndpoint final : public FabricEndpoint {
     return number;
   }
 
-  std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) override {
+  using FabricEndpoint::register_memory;
+  std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory,
+                                                      const MemoryLocation& location) override {
     auto made = std::make_unique<LibraryRegistration>(library_, memory);
-    const int error =
-        library_->register_memory(port_, memory.data(), memory.size(), &made->region, &made->place);
+    const int error = library_->register_memory(port_, memory.data(), memory.size(), &location,
+                                                &made->region, &made->place);
+    if (error != 0 && location.kind != MemoryKind::host)
+      throw Error(ErrorKind::local, "libfabric: " + library_.describe(error));
     if (error != 0)
       throw memory_error(library_, error,
                          "registering " + to_string(Bytes{memory.size()}) + " of memory with " +
@@ -153,13 +158,21 @@ class LibraryEndpoint final : public FabricEndpoint {
   Traits traits_;
 };
 
+/// Returns whether memory of GPUs may have to be registered: FI_HMEM costs something without them.
+bool wants_device_memory(const FabricSettings& settings) {
+  return settings.gpudirect == GpuDirect::always ||
+         (settings.gpudirect == GpuDirect::automatic && !gpus_of_machine().empty());
+}
+
 /// The networks that libfabric has found. The destructor frees its list of them.
 class Found {
  public:
   Found(const FabricLibrary& library, const FabricSettings& settings, int ranks)
       : library_(library) {
-    const FabricSearch search{settings.provider.empty() ? nullptr : settings.provider.c_str(),
-                              ranks};
+    const FabricSearch search{
+        .provider = settings.provider.empty() ? nullptr : settings.provider.c_str(),
+        .ranks = ranks,
+        .wants_device_memory = wants_device_memory(settings) ? std::uint8_t{1} : std::uint8_t{0}};
     library.check(library->find(&search, &offers_), "looking for networks");
     for (std::size_t i = 0; i < library->count(offers_); ++i)
       all_.push_back(*library->offer(offers_, i));
@@ -219,6 +232,7 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
     error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
   if (error != 0) throw memory_error(library, error, "opening " + name_of(offer));
   traits.needs_local = port_traits.needs_local != 0;
+  traits.takes_device_memory = offer.takes_device_memory != 0;
   traits.inject_bytes = port_traits.inject_bytes;
   traits.receives = port_traits.receives;
   traits.most_bytes = std::min<std::uint64_t>(port_traits.most_bytes, SIZE_MAX);

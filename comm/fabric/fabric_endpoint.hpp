@@ -40,7 +40,8 @@ struct Traits {
   std::uint32_t protocol = 0;
   Put put = Put::none;
   bool is_hardware = false;
-  bool needs_local = false;  ///< Memory of any operation must be registered.
+  bool needs_local = false;          ///< Memory of any operation must be registered.
+  bool takes_device_memory = false;  ///< Memory of GPUs can be registered, if the build allows it.
   std::size_t inject_bytes = 0;
   std::size_t receives = 0;  ///< Receives that may be posted at a time.
   std::size_t most_bytes = SIZE_MAX;
@@ -58,8 +59,13 @@ class FabricEndpoint {
   /// Returns the number of the endpoint with that address; absent if it cannot be one.
   virtual std::optional<PeerNumber> add_peer(std::span<const std::byte> address) = 0;
 
-  /// Throws ErrorKind::capacity if the limit of locked memory is too low.
-  virtual std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) = 0;
+  /// Throws ErrorKind::capacity if the limit of locked memory is too low, and ErrorKind::local if
+  /// memory of a GPU is refused.
+  virtual std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory,
+                                                              const MemoryLocation& location) = 0;
+  std::unique_ptr<FabricRegistration> register_memory(std::span<std::byte> memory) {
+    return register_memory(memory, {});
+  }
 
   virtual bool inject(PeerNumber peer, std::span<const std::byte> bytes) = 0;
   virtual bool send(PeerNumber peer, const FabricPart& part, OperationSpace& operation) = 0;

@@ -34,6 +34,13 @@ enum class FabricNeed : std::uint8_t {
   must      ///< Taken; its absence is an error.
 };
 
+/// Whether the network may read and write the memory of GPUs.
+enum class GpuDirect : std::uint8_t {
+  off,
+  automatic,  ///< Where the machine has GPUs, and the provider can do it.
+  always      ///< Asked of the provider also without GPUs, for tests.
+};
+
 struct FabricSettings {
   FabricNeed need = FabricNeed::none;
   std::string provider{};  ///< Empty: the best one.
@@ -42,7 +49,8 @@ struct FabricSettings {
   std::vector<std::string> further_devices{};
   std::optional<Put> put{};  ///< Absent: the best that the provider can do.
   GpuVariables gpu{};        ///< The rank's GPU, to which its device is to be near.
-  std::string plugin{};      ///< The plugin's file; empty: the usual place.
+  GpuDirect gpudirect = GpuDirect::automatic;
+  std::string plugin{};  ///< The plugin's file; empty: the usual place.
   /// Whether the job ends if a fabric does not reach a rank that shares no memory with this one.
   bool is_required = false;
 };

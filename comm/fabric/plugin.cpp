@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,6 +64,7 @@ struct Port {
   std::uint64_t next_key = 1;
   bool can_sleep = false;
   bool has_writes = false;
+  bool takes_device_memory = false;
 };
 
 struct Region {
@@ -127,6 +129,7 @@ FabricOffer offer_of(const fi_info& info) {
   offer.protocol = info.ep_attr->protocol;
   offer.is_hardware = is_hardware(info) ? 1 : 0;
   offer.has_writes = (info.caps & FI_RMA) != 0 ? 1 : 0;
+  offer.takes_device_memory = (info.caps & FI_HMEM) != 0 ? 1 : 0;
   offer.data_bytes =
       static_cast<std::uint8_t>(std::min<std::size_t>(info.domain_attr->cq_data_size, 8));
   const std::uint64_t order = info.tx_attr->msg_order & info.rx_attr->msg_order;
@@ -152,7 +155,9 @@ fi_info* look(const char* provider, const Wish& wish) {
   hints->caps = wish.caps;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
-  hints->domain_attr->mr_mode = static_cast<int>(kMemoryModes);
+  const bool has_devices = (wish.caps & FI_HMEM) != 0;
+  hints->domain_attr->mr_mode =
+      static_cast<int>(kMemoryModes | (has_devices ? std::uint64_t{FI_MR_HMEM} : 0));
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->tx_attr->msg_order = wish.order;
@@ -191,9 +196,13 @@ int find(const FabricSearch* search, Offers** found) try {
   constexpr std::uint64_t kWrites = kCore | FI_RMA;
   constexpr std::uint64_t kSends = FI_ORDER_SAS;
   constexpr std::uint64_t kSendsAfterWrites = FI_ORDER_SAS | FI_ORDER_SAW;
-  for (const std::uint64_t caps : {kWrites, kCore})
+  constexpr std::uint64_t kDeviceMemory = FI_HMEM;
+  for (const std::uint64_t caps :
+       {kWrites | kDeviceMemory, kWrites, kCore | kDeviceMemory, kCore}) {
+    if ((caps & kDeviceMemory) != 0 && search->wants_device_memory == 0) continue;
     for (const std::uint64_t order : {kSendsAfterWrites, kSends})
       add_found(*offers, search->provider, {caps, order});
+  }
   *found = offers.release();
   return 0;
 } catch (...) {
@@ -280,6 +289,7 @@ int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTr
   auto port = std::make_unique<Port>();
   port->mr_mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
   port->has_writes = (info.caps & FI_RMA) != 0;
+  port->takes_device_memory = (info.caps & FI_HMEM) != 0;
   if (const int error = ::fi_fabric(info.fabric_attr, port->fabric.place(), nullptr))
     return error_of(error);
   if (const int error = ::fi_domain(port->fabric.get(), &info, port->domain.place(), nullptr))
@@ -308,14 +318,32 @@ int add_peer(Port* port, const std::uint8_t* address, std::uint64_t* peer) {
 
 // ---- memory ----
 
-int register_memory(Port* port, void* data, std::size_t bytes, Region** made,
-                    RemotePlace* place) try {
+int register_at(const Port& port, const iovec& memory, std::uint64_t access, std::uint64_t key,
+                const MemoryLocation& location, fid_mr** made) {
+  fi_mr_attr attributes{};
+  attributes.mr_iov = &memory;
+  attributes.iov_count = 1;
+  attributes.access = access;
+  attributes.requested_key = key;
+  attributes.iface = FI_HMEM_SYSTEM;
+  if (location.kind == MemoryKind::cuda) {
+    attributes.iface = FI_HMEM_CUDA;
+    attributes.device.cuda = location.device;
+  }
+  return ::fi_mr_regattr(port.domain.get(), &attributes, 0, made);
+}
+
+int register_memory(Port* port, void* data, std::size_t bytes, const MemoryLocation* location,
+                    Region** made, RemotePlace* place) try {
+  if (location->kind != MemoryKind::host && !port->takes_device_memory) return FI_EOPNOTSUPP;
   auto region = std::make_unique<Region>();
   std::uint64_t access = FI_SEND | FI_RECV;
   if (port->has_writes) access |= FI_WRITE | FI_REMOTE_WRITE;
   const std::uint64_t key = (port->mr_mode & FI_MR_PROV_KEY) != 0 ? 0 : port->next_key++;
-  const int error =
-      ::fi_mr_reg(port->domain.get(), data, bytes, access, 0, key, 0, region->mr.place(), nullptr);
+  const int error = port->takes_device_memory ? register_at(*port, {data, bytes}, access, key,
+                                                            *location, region->mr.place())
+                                              : ::fi_mr_reg(port->domain.get(), data, bytes, access,
+                                                            0, key, 0, region->mr.place(), nullptr);
   if (error != 0) return error_of(error);
   if ((port->mr_mode & FI_MR_ENDPOINT) != 0) {
     if (const int failed = ::fi_mr_bind(region->mr.get(), &port->endpoint->fid, 0))

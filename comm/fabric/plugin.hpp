@@ -8,7 +8,7 @@
 namespace fastgpu::comm::fabric {
 
 /// The interface's version, the same on both sides.
-constexpr std::uint32_t kPluginVersion = 1;
+constexpr std::uint32_t kPluginVersion = 2;
 
 /// The name of the plugin's one symbol, a function of type `FabricPluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_fabric_plugin";
@@ -21,7 +21,8 @@ struct Region;  ///< Registered memory.
 /// The search of offers. Strings may be null: any.
 struct FabricSearch {
   const char* provider = nullptr;
-  int ranks = 1;  ///< The number of ranks that an endpoint speaks to.
+  int ranks = 1;                         ///< The number of ranks that an endpoint speaks to.
+  std::uint8_t wants_device_memory = 0;  ///< Ways that take memory of GPUs are preferred.
 };
 
 /// One way into a network: a provider on a device with an address.
@@ -35,6 +36,7 @@ struct FabricOffer {
   std::uint8_t data_bytes = 0;        ///< Bytes that a write may carry to the other side's queue.
   std::uint8_t orders_sends = 0;      ///< A send is received after all writes before it.
   std::uint8_t reports_delivery = 0;  ///< A write may be reported once its bytes are in place.
+  std::uint8_t takes_device_memory = 0;  ///< Memory of GPUs may be registered (FI_HMEM).
 };
 
 /// The most bytes of an address.
@@ -50,6 +52,16 @@ struct PortTraits {
   std::uint8_t needs_local = 0;    ///< Memory must be registered for any use.
   std::uint8_t has_addresses = 0;  ///< Writes name addresses, not offsets in a region.
   int descriptor = -1;             ///< Readable once something happens; -1: none.
+};
+
+enum class MemoryKind : std::uint8_t { host, cuda };
+
+/// The place of memory in a machine.
+struct MemoryLocation {
+  MemoryKind kind = MemoryKind::host;
+  int device = 0;  ///< The number of the GPU, as CUDA has it in this process.
+
+  friend bool operator==(const MemoryLocation&, const MemoryLocation&) = default;
 };
 
 /// The memory of the provider for one operation, until its completion is read.
@@ -106,8 +118,8 @@ struct FabricFunctions {
   void (*close)(Port* port) = nullptr;
   int (*add_peer)(Port* port, const std::uint8_t* address, std::uint64_t* peer) = nullptr;
 
-  int (*register_memory)(Port* port, void* data, std::size_t bytes, Region** made,
-                         RemotePlace* place) = nullptr;
+  int (*register_memory)(Port* port, void* data, std::size_t bytes, const MemoryLocation* location,
+                         Region** made, RemotePlace* place) = nullptr;
   void (*unregister)(Region* region) = nullptr;
 
   /// Sends a copy of the bytes; no completion follows.

@@ -162,6 +162,17 @@ void CudaDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,
   copy_async(to, from, stream);
 }
 
+void CudaDevice::settle_network_writes() {
+  const Current current(number_);
+  const cudaError_t status = cudaDeviceFlushGPUDirectRDMAWrites(
+      cudaFlushGPUDirectRDMAWritesTargetCurrentDevice, cudaFlushGPUDirectRDMAWritesToOwner);
+  if (status == cudaErrorNotSupported) {  // The device needs none.
+    cudaGetLastError();
+    return;
+  }
+  check(status, "waiting for what the network has written");
+}
+
 std::unique_ptr<PackList> CudaDevice::prepare(std::span<const PlacedTensor> tensors) {
   const Current current(number_);
   return std::make_unique<CudaPackList>(tensors);

@@ -36,6 +36,7 @@ class CudaDevice final : public Device {
   void synchronize(EventHandle event) override;
   bool has_passed(EventHandle event) override;
   void copy(std::span<std::byte> to, std::span<const std::byte> from, StreamHandle stream) override;
+  void settle_network_writes() override;
   std::unique_ptr<PackList> prepare(std::span<const PlacedTensor> tensors) override;
   void pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
             StreamHandle stream) override;

@@ -104,6 +104,10 @@ class Device {
   /// Blocks until the device has the list. Throws ErrorKind::usage for 2^32 tensors and more.
   virtual std::unique_ptr<PackList> prepare(std::span<const PlacedTensor> tensors) = 0;
 
+  /// Returns once what a network has written into this device's memory is seen by work that is put
+  /// into streams afterwards.
+  virtual void settle_network_writes() {}
+
   // `buffer` is this device's memory, long enough for every place. These functions throw
   // ErrorKind::usage for a conversion that is not possible, and give the bits of comm/kernels.
   virtual void pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,

@@ -1,6 +1,7 @@
 #include "comm/gpu/staged.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace fastgpu::comm::gpu {
 namespace {
@@ -63,7 +64,9 @@ StagedQueue& StagedCollectives::queue_of(const DeviceCall& call) {
 }
 
 DeviceCollectives::Request StagedCollectives::submit(const DeviceCall& call, StreamHandle stream) {
-  return queue_of(call).add(parts_of(call), start_of(call), stream);
+  const bool is_message = call.kind == CallKind::message;
+  return queue_of(call).add(parts_of(call), start_of(call), stream,
+                            is_message ? std::optional(call.peer) : std::nullopt);
 }
 
 }  // namespace fastgpu::comm::gpu

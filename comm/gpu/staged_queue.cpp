@@ -59,10 +59,10 @@ StagedQueue::~StagedQueue() {
 }
 
 std::shared_ptr<StagedRequest> StagedQueue::add(std::vector<Part> parts, Start start,
-                                                StreamHandle stream) {
+                                                StreamHandle stream, std::optional<Rank> peer) {
   auto request = std::make_shared<StagedRequest>(device_, stream);
   const std::lock_guard lock(mutex_);
-  queue_.push_back({std::move(parts), std::move(start), request});
+  queue_.push_back({std::move(parts), std::move(start), request, peer});
   queued_.notify_one();
   return request;
 }
@@ -103,7 +103,7 @@ void StagedQueue::move_parts(const Task& task) {
   std::size_t begun = 0;
   for (std::size_t ended = 0; ended < parts;) {
     for (; fetched < parts && fetched < ended + kSlots; ++fetched)
-      slots_[fetched % kSlots]->fetch(task.parts[fetched].in, task.parts[fetched].out);
+      slots_[fetched % kSlots]->fetch(task.parts[fetched].in, task.parts[fetched].out, task.peer);
     if (begun < fetched && begun < ended + kBetweenRanks) {
       StagingSlot& slot = *slots_[begun % kSlots];
       const auto [in, out] = slot.arrived();

@@ -61,13 +61,16 @@ class StagedQueue {
   ~StagedQueue();  ///< Waits for all added calls.
 
   /// Adds a call, from any thread. It goes through in `parts`, each of which is begun by `start`.
-  std::shared_ptr<StagedRequest> add(std::vector<Part> parts, Start start, StreamHandle stream);
+  /// Parts of a message with `peer` stay on the device if the network takes its memory.
+  std::shared_ptr<StagedRequest> add(std::vector<Part> parts, Start start, StreamHandle stream,
+                                     std::optional<Rank> peer = {});
 
  private:
   struct Task {
     std::vector<Part> parts;
     Start start;
     std::shared_ptr<StagedRequest> request;  ///< Shared with its caller.
+    std::optional<Rank> peer{};
   };
 
   void work(const std::stop_token& stop);

@@ -20,8 +20,9 @@ class StagingSlot {
   StagingSlot(Device& device, Communicator& ranks, StreamHandle stream);
 
   /// Begins to copy the next part to the host. If `in` and `out` are the same memory, they are the
-  /// same here.
-  void fetch(std::span<const std::byte> in, std::span<std::byte> out);
+  /// same here. A message with `peer` stays where it is if the network takes the device's memory.
+  void fetch(std::span<const std::byte> in, std::span<std::byte> out,
+             std::optional<Rank> peer = {});
 
   /// The copies of `in` and `out` on the host.
   struct Here {
@@ -35,10 +36,18 @@ class StagingSlot {
   /// Waits for that call, and begins to copy its result to the device.
   void put_back();
   /// Waits for that call if there is one, and drops its result.
-  void give_up() noexcept { under_way_.reset(); }
+  void give_up() noexcept;
 
  private:
   void make_room(std::size_t bytes);
+  bool stays(std::span<const std::byte> in, std::span<std::byte> out, Rank peer);
+  void give_back();
+
+  /// Memory of the device that the network uses.
+  struct Taken {
+    Rank peer{};
+    std::span<const std::byte> memory{};
+  };
 
   Device& device_;
   Communicator& ranks_;
@@ -48,6 +57,7 @@ class StagingSlot {
   std::unique_ptr<Pinned> pinned_;
   std::span<std::byte> out_;  ///< Memory of the device.
   Here here_;
+  std::optional<Taken> taken_;
   std::optional<Handle> under_way_;
 };
 

@@ -63,8 +63,10 @@ FabricAttempt fabric_transport(const Connections& connections,
   auto opened =
       fabric::open_endpoint(settings, {connections.size, wishes.near, connections.rank.value});
   if (!opened.endpoint) return {.lack = std::move(opened.lack)};
-  return {std::make_unique<FabricTransport>(connections.rank, connections.size,
-                                            std::move(opened.endpoint))};
+  auto made = std::make_unique<FabricTransport>(connections.rank, connections.size,
+                                                std::move(opened.endpoint));
+  if (settings.gpudirect == fabric::GpuDirect::off) made->forbid_device_memory();
+  return {std::move(made)};
 } catch (const Error& e) {
   throw e.during("rank " + std::to_string(connections.rank.value));
 }

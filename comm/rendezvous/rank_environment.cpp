@@ -158,6 +158,11 @@ fabric::FabricSettings fabric_settings(const Environment& environment, const Job
       throw Error(ErrorKind::usage, "FASTGPU_COMM_FABRIC_PUT is '" + printable(*text) +
                                         "', not one of auto, a, b, c, none");
   }
+  const std::string gpudirect = environment("FASTGPU_COMM_GPUDIRECT").value_or("auto");
+  if (gpudirect != "auto" && gpudirect != "off")
+    throw Error(ErrorKind::usage,
+                "FASTGPU_COMM_GPUDIRECT is '" + printable(gpudirect) + "', not one of auto, off");
+  if (gpudirect == "off") settings.gpudirect = fabric::GpuDirect::off;
   return settings;
 }
 

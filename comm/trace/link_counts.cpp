@@ -18,6 +18,8 @@ constexpr LinkCount kLinkCounts[] = {
     {"frames_received", "Pieces of messages received by the link", &LinkCounters::frames_received},
     {"bytes_sent", "Bytes of messages sent by the link", &LinkCounters::bytes_sent},
     {"bytes_received", "Bytes of messages received by the link", &LinkCounters::bytes_received},
+    {"direct_bytes", "Bytes moved directly from or to the memory of GPUs",
+     &LinkCounters::direct_bytes},
     {"failures", "Connections given up while their peer went on", &LinkCounters::failures},
     {"reconnects", "Connections made in place of these", &LinkCounters::reconnects},
     {"connections", "Open connections", &LinkCounters::connections, true}};

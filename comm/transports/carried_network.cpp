@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 constexpr auto kMeetingTime = 3s;
 /// The time in which the last frames must come, after the end of the connections.
 constexpr std::chrono::milliseconds kLastFramesTimeout{100};
+/// The time in which a connection takes the last confirmations.
+constexpr std::chrono::milliseconds kLeavingTimeout{100};
 
 }  // namespace
 
@@ -150,6 +152,22 @@ void CarriedNetwork::abandon() noexcept {
 void CarriedNetwork::end() noexcept {
   for (const Member& member : members_)
     member.carrier->end();
+  if (is_over_) return;
+  for (const auto& [rank, way] : ways_)
+    leave(rank, way);
+}
+
+/// Confirms by a connection what has come: a confirmation by this network may have got lost with
+/// it, and the peer would find that this rank has gone before it had all.
+void CarriedNetwork::leave(Rank rank, const Way& way) noexcept {
+  TcpPeer* const peer = hub_.peer(rank);
+  if (peer == nullptr || !peer->flows()[way.flow]->is_open() || !peer->can_spare(way.flow)) return;
+  for (const Member& member : members_)
+    member.carrier->lost(rank, Error(ErrorKind::remote, "this rank leaves"));
+  peer->retire(way.flow);
+  const Deadline deadline(kLeavingTimeout);
+  for (hub_.write(*peer); !peer->is_flushed() && !deadline.passed(); hub_.write(*peer))
+    ::sched_yield();
 }
 
 // ---- trying again ----

@@ -76,7 +76,8 @@ class CarriedNetwork {
   void allocated(std::span<std::byte> memory);
   void freed(const std::byte* memory) noexcept;
   void abandon() noexcept;
-  /// Ends the transports, which wait until what was sent has left, but not for long.
+  /// Ends the transports, which wait until what was sent has left, but not for long. Then notifies
+  /// the peers by their connections of what has come.
   void end() noexcept;
 
  private:
@@ -108,6 +109,7 @@ class CarriedNetwork {
   void use(Member& member, TcpPeer& peer, Way& way);
   bool progress(Member& member);
   void unwatch(Member& member) noexcept;
+  void leave(Rank rank, const Way& way) noexcept;
   void remove_unused() noexcept;
 
   bool proposes(Rank peer) const noexcept { return hub_.self() < peer; }

@@ -11,6 +11,13 @@ constexpr std::size_t kMinFramesIn = 16;
 constexpr std::size_t kMaxFramesOut = 256;
 constexpr std::size_t kFramesAChunk = 32;
 
+/// Returns whether such a frame may be sent without a completion. Providers do not report that a
+/// copy has failed: questions and their answers show that a connection is broken.
+constexpr bool may_be_copied(FabricFrameKind kind) noexcept {
+  return kind != FabricFrameKind::farewell && kind != FabricFrameKind::hello &&
+         kind != FabricFrameKind::question && kind != FabricFrameKind::credit;
+}
+
 }  // namespace
 
 FabricFrames::FabricFrames(Rank self, fabric::FabricEndpoint& endpoint)
@@ -45,7 +52,7 @@ FabricFrame FabricFrames::frame_to(const FabricPeer& peer, FabricFrameKind kind)
 void FabricFrames::queue(FabricPeer& peer, const FabricFrame& frame) {
   FabricControl& made = peer.controls.emplace_back();
   made.size = encode(frame, made.bytes);
-  made.is_short = frame.kind != FabricFrameKind::farewell && frame.kind != FabricFrameKind::hello;
+  made.is_short = may_be_copied(frame.kind);
   made.is_counted = is_counted(frame.kind);
 }
 

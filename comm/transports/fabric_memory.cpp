@@ -25,6 +25,15 @@ MeasuringClock::duration shortest_time(const Act& act) {
   return shortest;
 }
 
+/// Returns whether registered memory has all of `bytes`.
+bool covers(const fabric::FabricRegistration& registration,
+            std::span<const std::byte> bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(registration.memory.data());
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::size_t size = registration.memory.size();
+  return address >= begin && address - begin <= size && bytes.size() <= size - (address - begin);
+}
+
 /// Lets the compiler keep what is written there.
 void take_as_read(const std::byte* memory) {
   asm volatile("" : : "r"(memory) : "memory");
@@ -78,13 +87,37 @@ void RegisteredMemory::remove(const std::byte* memory) {
 
 const fabric::FabricRegistration* RegisteredMemory::find(
     std::span<const std::byte> bytes) const noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-  auto above = all_.upper_bound(address);
+  for (const Lent& lent : lent_)
+    if (covers(*lent.registration, bytes)) return lent.registration.get();
+  auto above = all_.upper_bound(reinterpret_cast<std::uintptr_t>(bytes.data()));
   if (above == all_.begin()) return nullptr;
-  const auto& [begin, registration] = *--above;
-  const std::size_t size = registration->memory.size();
-  const std::size_t offset = address - begin;
-  return offset <= size && bytes.size() <= size - offset ? registration.get() : nullptr;
+  const auto& registration = (--above)->second;
+  return covers(*registration, bytes) ? registration.get() : nullptr;
+}
+
+void RegisteredMemory::lend(std::unique_ptr<fabric::FabricRegistration> registration) {
+  lent_.push_back({std::move(registration)});
+}
+
+/// Returns the loan of exactly these bytes.
+std::vector<RegisteredMemory::Lent>::iterator RegisteredMemory::lent_as(
+    std::span<const std::byte> bytes) noexcept {
+  return std::ranges::find_if(lent_, [&](const Lent& lent) {
+    const auto memory = lent.registration->memory;
+    return memory.data() == bytes.data() && memory.size() == bytes.size();
+  });
+}
+
+bool RegisteredMemory::lend_again(std::span<const std::byte> bytes) noexcept {
+  const auto lent = lent_as(bytes);
+  if (lent == lent_.end()) return false;
+  ++lent->times;
+  return true;
+}
+
+void RegisteredMemory::give_back(std::span<const std::byte> bytes) noexcept {
+  const auto lent = lent_as(bytes);
+  if (lent != lent_.end() && --lent->times == 0) lent_.erase(lent);
 }
 
 fabric::FabricPart FabricBlocks::take() {

@@ -24,14 +24,31 @@ class RegisteredMemory {
  public:
   void add(std::unique_ptr<fabric::FabricRegistration> registration);
   void remove(const std::byte* memory);
-  void clear() noexcept { all_.clear(); }
+  void clear() noexcept {
+    all_.clear();
+    lent_.clear();
+  }
+
+  /// Adds memory that is lent for a message. The same may be lent several times.
+  void lend(std::unique_ptr<fabric::FabricRegistration> registration);
+  /// Returns false if the memory is not lent yet; else it is lent once more.
+  bool lend_again(std::span<const std::byte> bytes) noexcept;
+  void give_back(std::span<const std::byte> bytes) noexcept;
 
   /// Returns the registration that covers all of `bytes`; or null.
   const fabric::FabricRegistration* find(std::span<const std::byte> bytes) const noexcept;
 
  private:
+  struct Lent {
+    std::unique_ptr<fabric::FabricRegistration> registration;
+    int times = 1;
+  };
+
+  std::vector<Lent>::iterator lent_as(std::span<const std::byte> bytes) noexcept;
+
   std::map<std::uintptr_t, std::unique_ptr<fabric::FabricRegistration>>
-      all_;  ///< Indexed by address.
+      all_;                 ///< Indexed by address.
+  std::vector<Lent> lent_;  ///< A few at a time, which may overlap.
 };
 
 /// The longest piece of a message that is copied because that takes less time.

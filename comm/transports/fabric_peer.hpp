@@ -72,14 +72,17 @@ struct FabricPeer {
   bool is_lost = false;
   bool is_met = false;
   bool is_reached = true;
-  bool is_busy = false;  ///< Something waits for room in the endpoint's queue.
+  bool is_busy = false;   ///< Something waits for room in the endpoint's queue.
+  bool has_left = false;  ///< Its farewell has come.
 
   // Frames: FabricFrames.
   std::deque<FabricControl> controls{};
   std::uint64_t items_sent = 0;   ///< Frames and pieces.
   std::uint64_t items_known = 0;  ///< The part of them that the peer has taken.
   std::uint64_t items_asked = 0;  ///< The value of `items_sent` at the last question.
-  std::chrono::steady_clock::time_point asked_at{};  ///< The time of the last question.
+  /// The time of the last question, or of its answer.
+  std::chrono::steady_clock::time_point asked_at = std::chrono::steady_clock::now();
+  std::chrono::milliseconds ask_gap{0};  ///< The time from then until the next question.
   int vain_answers = 0;  ///< Answers in succession after which something sent is still missing.
   std::uint64_t items_taken = 0;  ///< Frames and pieces that have come.
   bool has_injected = false;      ///< Frames have left whose end nothing reports.

@@ -15,8 +15,10 @@ namespace {
 /// The cost of short messages that a peer may send ahead of what it knows to be taken.
 constexpr std::uint64_t kAheadCost = 1 << 20;
 
-/// A question is repeated after this time, because it may be what got lost.
+/// A question is repeated after this time, because it may be what got lost, and later after twice
+/// the time: a peer that computes has to read all of them one day.
 constexpr std::chrono::milliseconds kAskAgain(500);
+constexpr std::chrono::milliseconds kMostBetweenQuestions(16'000);
 /// After this many answers without news (20 s), what the peer has not taken is lost: questions do
 /// not overtake messages for long. A slow link or a busy peer must not look like a loss, which ends
 /// the job.
@@ -120,6 +122,8 @@ void FabricShorts::take_credit(FabricPeer& peer, const FabricFrame& frame) {
                                        " to it got lost in the fabric");
   peer.credit = frame.credit;
   peer.items_known = frame.items;
+  peer.asked_at = std::chrono::steady_clock::now();
+  peer.ask_gap = kAskAgain;
   hub_.flush(peer);
 }
 
@@ -137,10 +141,16 @@ void FabricShorts::send_credit(FabricPeer& peer) {
   frames_.queue(peer, frame);
 }
 
+/// A rank that only awaits something asks too: the question fails if the connection is broken, of
+/// which providers report nothing to a rank that sends nothing.
 void FabricShorts::ask_for_credit(FabricPeer& peer) {
-  if (peer.items_sent == peer.items_known) return;
+  const bool has_unknown = peer.items_sent != peer.items_known;
+  if (!has_unknown && !is_awaited_from(peer)) return;
   const auto now = std::chrono::steady_clock::now();
-  if (peer.items_sent == peer.items_asked && now < peer.asked_at + kAskAgain) return;
+  const bool is_first = has_unknown && peer.items_sent != peer.items_asked;
+  const auto gap = std::max(peer.ask_gap, kAskAgain);
+  if (!is_first && now < peer.asked_at + gap) return;
+  peer.ask_gap = is_first ? kAskAgain : std::min(2 * gap, kMostBetweenQuestions);
   peer.items_asked = peer.items_sent;
   peer.asked_at = now;
   frames_.queue(peer, frames_.frame_to(peer, FabricFrameKind::question));

@@ -41,7 +41,8 @@ class FabricShorts {
   void report_credit(FabricPeer& peer);
   void send_credit(FabricPeer& peer);
 
-  /// Asks the peer if it has not reported all that was sent to it, now and then again.
+  /// Asks the peer if it has not reported all that was sent to it, or owes something, now and then
+  /// again.
   void ask_for_credit(FabricPeer& peer);
 
   /// Forgets messages to and from a peer that is lost; what has come from it stays.

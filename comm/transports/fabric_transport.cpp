@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 /// The time in which what was sent last must arrive.
 constexpr auto kFarewellTimeout = 2s;
+/// The time in which a peer that leaves at the same time has sent its last frame.
+constexpr auto kPeerFarewellTimeout = 100ms;
 /// The time in which operations with a peer that is lost end.
 constexpr auto kCancelTimeout = 200ms;
 
@@ -319,6 +321,7 @@ void FabricTransport::open_frame(std::span<const std::byte> bytes) {
 }
 
 void FabricTransport::take(FabricPeer& peer, const FabricFrame& frame) {
+  if (is_leaving_ && frame.kind != FabricFrameKind::farewell) return;
   if (is_counted(frame.kind)) ++peer.items_taken;
   switch (frame.kind) {
     case FabricFrameKind::message:
@@ -340,6 +343,7 @@ void FabricTransport::take(FabricPeer& peer, const FabricFrame& frame) {
       if (peer.rank < self_) greet(peer);
       return;
     case FabricFrameKind::farewell:
+      peer.has_left = true;
       return;
   }
 }
@@ -370,6 +374,40 @@ void FabricTransport::allocated(std::span<std::byte> memory) {
 
 void FabricTransport::freed(const std::byte* memory) noexcept {
   memory_.remove(memory);
+}
+
+// ---- memory of GPUs ----
+
+fabric::DeviceMemoryChoice FabricTransport::device_memory_choice() const {
+  return fabric::choose_device_memory_way({.is_allowed = is_direct_allowed_,
+                                           .does_take_it = traits().takes_device_memory,
+                                           .network = traits().provider + " on " + traits().device,
+                                           .refusal = device_refusal_});
+}
+
+std::string FabricTransport::report_of_device_memory() const {
+  return report_of(device_memory_choice());
+}
+
+/// A short message is copied to a frame, for which it must be the host's.
+bool FabricTransport::take_device_memory(std::span<std::byte> memory) {
+  const bool is_direct = device_memory_choice().way == fabric::DeviceMemoryWay::direct;
+  if (is_stopped_ || !is_direct || memory.size() <= kFabricInside) return false;
+  const fabric::MemoryLocation location = location_of_(memory.data());
+  if (location.kind == fabric::MemoryKind::host) return false;
+  try {
+    if (!memory_.lend_again(memory)) memory_.lend(endpoint_->register_memory(memory, location));
+  } catch (const Error& e) {
+    device_refusal_ = e.what();
+    if (events_ != nullptr) events_->warned(report_of_device_memory());
+    return false;
+  }
+  link_.direct_bytes += memory.size();
+  return true;
+}
+
+void FabricTransport::give_back_device_memory(std::span<const std::byte> memory) noexcept {
+  memory_.give_back(memory);
 }
 
 // ---- the end ----
@@ -424,8 +462,14 @@ void FabricTransport::end_operations(const FabricPeer& peer) {
                                                 std::to_string(peer.rank.value)));
 }
 
-/// Waits until what was sent has left, for closing the endpoint would take it back. The listener
-/// may be gone, and so may the messages that have not ended.
+bool FabricTransport::is_awaited_to_leave(const FabricPeer& peer) const noexcept {
+  return !is_stopped_ && !peer.is_lost && !peer.has_left && (peer.is_met || peer.items_taken > 0);
+}
+
+/// Waits until what was sent has left, for closing the endpoint would take it back, and for the
+/// last frames of peers that leave too: ofi_rxm of libfabric 1.17 may crash if a message comes
+/// while it closes a connection, and TCP drops what is unread together with what is on its way. The
+/// listener may be gone, and so may the messages that have not ended.
 void FabricTransport::say_farewell() {
   Deaf deaf;
   events_ = &deaf;
@@ -437,12 +481,17 @@ void FabricTransport::say_farewell() {
     peer->sending.clear();
     peer->receiving.clear();
     shorts_.forget(*peer);
-    if (peer->is_lost || !peer->has_injected) continue;
+    const bool is_known = peer->is_met || peer->has_injected || peer->items_sent > 0;
+    if (peer->is_lost || !is_known) continue;
     frames_.queue(*peer, frames_.frame_to(*peer, FabricFrameKind::farewell));
     flush(*peer);
   }
+  is_leaving_ = true;
   const Deadline deadline(kFarewellTimeout);
-  while (needs_progress() && !deadline.passed())
+  const Deadline for_peers(kPeerFarewellTimeout);
+  const auto is_awaited = [this](const auto& peer) { return peer && is_awaited_to_leave(*peer); };
+  while ((needs_progress() && !deadline.passed()) ||
+         (!for_peers.passed() && std::ranges::any_of(peers_, is_awaited)))
     if (!progress()) ::sched_yield();
 }
 

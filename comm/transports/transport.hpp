@@ -118,9 +118,10 @@ struct LinkCounters {
   std::uint64_t frames_received = 0;  ///< The counterpart of those that were sent.
   std::uint64_t bytes_sent = 0;       ///< The bytes of messages in these.
   std::uint64_t bytes_received = 0;
-  std::uint64_t failures = 0;     ///< Connections that were given up while their peer went on.
-  std::uint64_t reconnects = 0;   ///< Connections that were made in place of these.
-  std::uint64_t connections = 0;  ///< Connections that are open now; 0 where there are none.
+  std::uint64_t direct_bytes = 0;  ///< The bytes that went directly from or to a GPU's memory.
+  std::uint64_t failures = 0;      ///< Connections that were given up while their peer went on.
+  std::uint64_t reconnects = 0;    ///< Connections that were made in place of these.
+  std::uint64_t connections = 0;   ///< Connections that are open now; 0 where there are none.
 
   void count_sent(std::size_t bytes) noexcept {
     ++frames_sent;
@@ -209,6 +210,13 @@ class Transport {
   /// ErrorKind::capacity.
   virtual void allocated(std::span<std::byte> /*memory*/) {}
   virtual void freed(const std::byte* /*memory*/) noexcept {}
+
+  /// Prepares memory of a GPU for messages, until it is given back; false if it must pass through
+  /// the host. Memory that is not a GPU's is refused, too.
+  virtual bool take_device_memory(std::span<std::byte> /*memory*/) { return false; }
+  virtual void give_back_device_memory(std::span<const std::byte> /*memory*/) noexcept {}
+  /// Returns a sentence on the way of memory of GPUs; empty for a transport within a machine.
+  virtual std::string report_of_device_memory() const { return {}; }
 };
 
 }  // namespace fastgpu::comm

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import suite
-from cases import comm, comm_collectives, comm_training
+from cases import comm, comm_bars, comm_collectives, comm_loss, comm_training
 from cases.comm_figures import COLLECTIVES, MIB
 from suite import assert_equal, assert_false, assert_in
 
@@ -101,6 +101,37 @@ def test_bytes_on_the_wire_are_beside_the_payload_and_bold_where_ddp_sends_less(
     )
 
 
+def lossy(*controls, failures=None, **seconds):
+    def rounds(taken):
+        of = {"bytes": 16 * MIB, "collective": "all_reduce", "seconds": taken}
+        return [{(16 * MIB, "all_reduce"): of}] * 3
+
+    here = {name.replace("_", " "): rounds(taken) for name, taken in seconds.items()}
+    return {
+        **{f"loss {control}": here for control in controls},
+        "loss failures": failures or {},
+    }
+
+
+def test_paths_with_loss_are_compared_with_the_best_of_each_peer():
+    bars = comm_bars.Bars()
+    found = lossy("reno", "bbr", fastgpu=0.5, Open_MPI=2.0, Open_MPI_fastest=0.9, Gloo=1.5)
+    comm_loss.add_bars(bars, found)
+    assert_equal([row[3] for row in bars.rows], ["1.80", "3.00"] * 2)
+    assert_equal([row[-1] for row in bars.rows], ["**no**", "yes"] * 2)
+    assert_in("| reno | Gloo | 1500.00 ms | 34 % |", comm_loss.section(found))
+
+
+def test_a_peer_that_does_not_end_has_a_row_and_no_target():
+    bars = comm_bars.Bars()
+    failures = {"bbr": {"Gloo": "no end in 180 s"}}
+    found = lossy("bbr", failures=failures, fastgpu=0.5, Open_MPI=2.0)
+    comm_loss.add_bars(bars, found)
+    assert_equal(len(bars.rows), 1)
+    assert_in("| bbr | Gloo | no end in 180 s |", comm_loss.section(found))
+    assert_equal(comm.from_json(json.loads(json.dumps(comm.as_json(found)))), found)
+
+
 def test_figures_are_the_same_after_they_were_kept():
     found = {**turns(), "tuned": 0.5, "uneven": [1.0, 2.0], "steps 2": steps(1, 2), "wire": []}
     assert_equal(comm.from_json(json.loads(json.dumps(comm.as_json(found)))), found)
@@ -110,7 +141,7 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
         (
             "comm:wrm-2",
-            "comm has no part 'wrm-2'; its parts are: checks hosts fabric warm-2 cold-2 tcp-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts fabric loss warm-2 cold-2 tcp-2",
         ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),

@@ -3,6 +3,7 @@ of mpirun.
 """
 
 import contextlib
+import json
 import pathlib
 import signal
 import subprocess
@@ -152,6 +153,44 @@ class Link:
     def close(self):
         for host in self.hosts:
             host.close()
+
+
+class LossyPaths(Link):
+    """Both hosts, and a path between them for each of `paths`, (Mbit/s, milliseconds, share of
+    packets that is lost) each way: eth0, eth1. A program forwards the packets.
+    """
+
+    def __init__(self, forwarder, paths, seed=1):
+        self.hosts = [Host("bench0", "10.213.20.1"), Host("bench1", "10.213.20.2")]
+        described = [f"{mbit},{delay},{loss}" for mbit, delay, loss in paths]
+        self._forwarder = subprocess.Popen(
+            [forwarder, str(seed), *(str(host.pid) for host in self.hosts), *described],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._forwarder.stdout.readline()
+        for end, host in enumerate(self.hosts, 1):
+            for number in range(len(paths)):
+                host.ip(
+                    f"address add 10.213.{20 + number}.{end}/24 dev eth{number}",
+                    f"link set eth{number} txqueuelen 1000 up",
+                )
+
+    def close(self):
+        """Returns how many packets were forwarded and dropped."""
+        counted, _ = self._forwarder.communicate()
+        super().close()
+        return json.loads(counted)
+
+
+@contextlib.contextmanager
+def lossy_paths(forwarder, paths):
+    made = LossyPaths(forwarder, paths)
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 @contextlib.contextmanager

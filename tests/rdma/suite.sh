@@ -1,6 +1,7 @@
 #!/bin/bash
 # The fabric transport over RDMA verbs, in one of two machines (machines.sh), while the other runs the same: suite.sh BUILD-FOLDER [short].
-# Needs $NODE and $DRIVER. Each case begins when both machines are there. The short suite has the cases that a change breaks most easily.
+# Needs $NODE and $DRIVER. Each case begins when both machines are there. The short suite has no case in which an interface goes
+# down or a queue pair is killed: what libfabric does then differs from run to run.
 set -uo pipefail
 build=$1 length=${2:-whole} device=${DRIVER}0 wrong=0
 tests=$build/tests/comm ranks=$build/tests/comm/fabric_ranks
@@ -56,11 +57,30 @@ begin() {
   begun=$SECONDS
 }
 
+# has_crashed OUTPUT: whether libfabric has crashed in a machine. ofi_rxm of 1.17 may do so when a message comes while it closes a connection.
+has_crashed() {
+  [[ $1 != *"terminated with signal 11"*libfabric* ]] || touch "/out/$name.crashed"
+  meet "$name-ended"
+  [ -e "/out/$name.crashed" ]
+}
+
+# attempt MODE RANKS: a job, and once more if libfabric has crashed.
+attempt() {
+  output=$(job "$@")
+  status=$?
+  has_crashed "$output" || return
+  echo "again: $name"
+  grep -m 3 -e signal -e libfabric <<<"$output"
+  begin "$name-again"
+  output=$(job "$@")
+  status=$?
+}
+
 # compare PUT RANKS [MODE]: every collective by verbs has the bits that it has by TCP.
 compare() {
   begin "${3:-compare}-$1-$2"
-  output=$(FASTGPU_COMM_FABRIC_PUT=$1 job "${3:-compare}" "$2")
-  is_right "$name" $? "" "$output"
+  FASTGPU_COMM_FABRIC_PUT=$1 attempt "${3:-compare}" "$2"
+  is_right "$name" "$status" "" "$output"
   [ "$NODE" = 2 ] || grep ' on .* put by ' <<<"$output"
 }
 
@@ -112,8 +132,8 @@ compare auto 2 hybrid
 compare auto 2 strangers
 
 begin automatic
-output=$(FASTGPU_COMM_FABRIC=auto job automatic 2)
-is_right "$name" $? "takes verbs" "$output"
+FASTGPU_COMM_FABRIC=auto attempt automatic 2
+is_right "$name" "$status" "takes verbs" "$output"
 
 begin no-plugin
 output=$(FASTGPU_COMM_FABRIC=auto FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so job automatic 2)
@@ -135,15 +155,15 @@ if [ "$NODE" = 2 ]; then
   is_right "$name" $? "raise the limit" "$output" fails
 fi
 
+disturbed cable-cut last "" "" cut_cable
+[ "$length" = whole ] || exit $wrong
+
+disturbed link-down-and-up-beside-tcp hybrid-last "" "" take_link_down
 begin queue-pairs-killed-beside-tcp
 with_dead_pairs hybrid-last
 is_right "$name" "$status" "" "$output"
 
-disturbed cable-cut last "" "" cut_cable
-disturbed link-down-and-up-beside-tcp hybrid-last "" "" take_link_down
-[ "$length" = whole ] || exit $wrong
-
-# libfabric 1.17 may report neither of these, and lose what was under way: then the calls end at their deadline.
+# libfabric 1.17 may report neither of these, and lose what was under way: then the calls end once a question fails, or at their deadline.
 export FASTGPU_COMM_TIMEOUT=20s
 begin queue-pairs-killed
 with_dead_pairs last

@@ -22,6 +22,7 @@ struct WireTraits {
   comm::fabric::Put put = comm::fabric::Put::none;
   bool needs_local = false;
   bool has_addresses = true;  ///< Else writes name offsets.
+  bool takes_device_memory = false;
   std::size_t inject_bytes = 64;
   std::size_t most_bytes = SIZE_MAX;
   std::size_t lockable = SIZE_MAX;  ///< Bytes that may be registered at a time, of all endpoints.
@@ -36,12 +37,16 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
 
   std::unique_ptr<comm::fabric::FabricEndpoint> endpoint();
 
-  std::atomic<bool> is_full{false};     ///< Nothing can be sent now.
-  std::atomic<bool> holds_puts{false};  ///< What is put does not come to an end.
-  std::atomic<bool> is_broken{false};   ///< Every operation fails.
-  std::atomic<bool> is_silent{false};   ///< Operations begin, and nothing comes of them.
-  std::atomic<int> lost{0};             ///< So many of the next sends get lost.
-  std::atomic<int> registrations{0};    ///< All that were ever made.
+  std::atomic<bool> is_full{false};          ///< Nothing can be sent now.
+  std::atomic<bool> holds_puts{false};       ///< What is put does not come to an end.
+  std::atomic<bool> is_broken{false};        ///< Every operation fails.
+  std::atomic<bool> is_silent{false};        ///< Operations begin, and nothing comes of them.
+  std::atomic<bool> is_cut{false};           ///< Copies get lost, and other sends fail.
+  std::atomic<int> too_late{0};              ///< Messages to endpoints that had stopped.
+  std::atomic<int> lost{0};                  ///< So many of the next sends get lost.
+  std::atomic<int> registrations{0};         ///< All that were ever made.
+  std::atomic<bool> refuses_devices{false};  ///< Memory of GPUs cannot be registered.
+  std::atomic<int> device_registrations{0};  ///< The part of `registrations` that are of a GPU.
   std::atomic<int> stops{0};
   std::atomic<std::size_t> longest_queue{0};  ///< The most completions that an endpoint has kept.
 
@@ -109,6 +114,7 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     const WireTraits& given = wire_->traits_;
     traits_ = {.provider = "wire", .device = given.device, .put = given.put};
     traits_.needs_local = given.needs_local;
+    traits_.takes_device_memory = given.takes_device_memory;
     traits_.inject_bytes = given.inject_bytes;
     traits_.receives = 64;
     traits_.most_bytes = given.most_bytes;
@@ -126,17 +132,25 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     if (address.size() != 1) return std::nullopt;
     return std::to_integer<std::uint64_t>(address.front());
   }
+  using FabricEndpoint::register_memory;
   std::unique_ptr<comm::fabric::FabricRegistration> register_memory(
-      std::span<std::byte> memory) override {
+      std::span<std::byte> memory, const comm::fabric::MemoryLocation& location) override {
+    if (location.kind != comm::fabric::MemoryKind::host) {
+      if (wire_->refuses_devices) throw Error(ErrorKind::local, "no memory of GPU 3");
+      ++wire_->device_registrations;
+    }
     return std::make_unique<Memory>(wire_, memory);
   }
 
   bool inject(comm::fabric::PeerNumber peer, std::span<const std::byte> bytes) override {
     check_wire();
     if (wire_->is_full) return false;
-    if (wire_->is_silent) return true;
+    if (wire_->is_silent || wire_->is_cut) return true;
     const std::lock_guard lock(wire_->mutex_);
-    if (End* const to = end(peer)) deliver(*to, to->untagged_, 0, bytes);
+    if (End* const to = end(peer))
+      deliver(*to, to->untagged_, 0, bytes);
+    else
+      ++wire_->too_late;
     return true;
   }
   bool send(comm::fabric::PeerNumber peer, const Part& part, Operation& operation) override {
@@ -162,7 +176,8 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     const std::lock_guard lock(wire_->mutex_);
     End* const target = end(peer);
     const auto region = wire_->regions_.find(to.key);
-    if (target == nullptr || region == wire_->regions_.end()) return fail(operation);
+    const bool is_possible = target != nullptr && region != wire_->regions_.end();
+    if (!is_possible || wire_->is_cut) return fail(operation);
     const auto memory = region->second;
     const std::uint64_t base =
         wire_->traits_.has_addresses ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;
@@ -247,7 +262,8 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
     if (wire_->is_silent) return true;
     const std::lock_guard lock(wire_->mutex_);
     End* const to = end(peer);
-    if (to == nullptr) return fail(operation);
+    if (to == nullptr) ++wire_->too_late;
+    if (to == nullptr || wire_->is_cut) return fail(operation);
     if (counter == &End::tagged_ && wire_->holds_puts) return true;
     deliver(*to, to->*counter, tag, part.bytes);
     complete({.operation = &operation});

@@ -47,9 +47,10 @@ class StrictEndpoint final : public comm::fabric::FabricEndpoint {
     return real_->add_peer(address);
   }
 
+  using FabricEndpoint::register_memory;
   std::unique_ptr<comm::fabric::FabricRegistration> register_memory(
-      std::span<std::byte> memory) override {
-    return std::make_unique<Memory>(books_, real_->register_memory(memory));
+      std::span<std::byte> memory, const comm::fabric::MemoryLocation& location) override {
+    return std::make_unique<Memory>(books_, real_->register_memory(memory, location));
   }
 
   bool inject(PeerNumber peer, std::span<const std::byte> bytes) override {

@@ -22,6 +22,7 @@ namespace {
 
 struct WaitJobOptions {
   std::vector<std::string> names;
+  std::string cluster;
   std::optional<std::chrono::milliseconds> timeout;
   OutFile junit;
 };
@@ -101,6 +102,8 @@ int show_all(Context& context, const std::vector<OpenJob>& jobs) {
 
 int run_wait(Context& context, const WaitJobOptions& options) {
   if (!options.junit.path.empty()) check_out_file(options.junit);
+  for (const std::string& name : options.names)
+    find_foreign(context, name, options.cluster);
   std::vector<OpenJob> jobs = jobs_of(context, options.names);
   const WaitLimit wait_limit(options.timeout);
   for (OpenJob& open : jobs) {
@@ -128,6 +131,7 @@ Action make_wait_job_command(Arguments& arguments) {
       "JOB", "", "Jobs and arrays; a name without a number is its newest run", options->names);
   names.required = true;
   names.values = Values::job;
+  describe_foreign(arguments, options->cluster);
   arguments.duration("--timeout", "Give up after this long; the jobs keep running",
                      options->timeout);
   arguments

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 import shaped
-from cases import comm_fabric, comm_page
+from cases import comm_fabric, comm_loss, comm_page
 from cases.comm_figures import COLLECTIVES, MIB, SIZES
 from pages import write_page
 
@@ -47,6 +47,7 @@ class Programs:
         self.gloo = str(build / "comm" / "bench_comm_gloo")
         self.turns = str(build / "comm" / "bench_comm_turns")
         self.fabric_plugin = str(build / "comm" / "libfastgpu_comm_fabric.so")
+        self.paths = str(build / "comm" / "bench_comm_paths")
         self.library = str(build / "comm" / "libfastgpu_comm.so")
         self.python = os.environ.get("FASTGPU_BENCH_PYTHON", "/usr/bin/python3")
         self.stores = 0
@@ -459,6 +460,7 @@ PARTS = {
     "checks": checks,
     "hosts": hosts,
     "fabric": lambda programs: comm_fabric.measured(programs, in_turns),
+    "loss": lambda programs: comm_loss.measured(programs, in_turns, YIELD),
     **{
         f"{name}-{ranks}": part
         for ranks in (2, 4)

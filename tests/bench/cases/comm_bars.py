@@ -1,6 +1,6 @@
 """The targets of the benchmark `comm`, and whether its figures reach them."""
 
-from cases import comm_fabric
+from cases import comm_fabric, comm_loss
 from cases.comm_figures import LIMIT, MIB, WIRE, median, ms, only
 
 PEERS = ("Open MPI", "Open MPI, best", "Open MPI, spinning", "Gloo")
@@ -188,6 +188,7 @@ def bars_of(found):
     add_shared_memory(bars, found)
     add_gradients(bars, found)
     add_network(bars, found)
+    comm_loss.add_bars(bars, found)
     comm_fabric.add_bars(bars, found["fabric"])
     off, warn = only(found["nan"]["off"]), only(found["nan"]["warn"])
     bars.at_most(

@@ -2,7 +2,7 @@
 
 import statistics
 
-from cases import comm_bars, comm_collectives, comm_fabric, comm_peers, comm_training
+from cases import comm_bars, comm_collectives, comm_fabric, comm_loss, comm_peers, comm_training
 from cases.comm_figures import median
 from pages import table
 
@@ -50,6 +50,7 @@ def page(found, folder, rounds):
             comm_peers.steps(found),
             "## Two hosts\n",
             comm_peers.network(found),
+            comm_loss.section(found),
             comm_fabric.section(found["fabric"]),
             "Not measured: InfiniBand, more than one real host, and anything on a GPU.\n",
         ]

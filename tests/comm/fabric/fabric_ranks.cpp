@@ -6,15 +6,24 @@
 //   compare      every collective
 //   train        the weights of a model after a training
 //   remap        messages between memory that is unmapped and mapped anew at the same place
-//   fork         sums, while children that were forked after their memory was registered write
-//   there strangers    compare, while other endpoints send all ranks what no rank sends hybrid what
-//   TCP and the fabric carry together last         sums for ten seconds, in which others may
-//   disturb the network hybrid-last  the same by TCP and the fabric together kill         rank 1
-//   kills itself in the middle; the others must name it hybrid-kill  the same by TCP and the fabric
-//   together differ       rank 1 has FABRIC_RANKS_PROVIDER and FABRIC_RANKS_DEVICE in place of the
-//   others' meet         a barrier, without ranks by TCP beside it automatic    prints what a job
-//   takes by itself time         prints how long all-reduces take
+//   fork         sums, while children write to memory that was registered before they were forked
+//   hmem         compare, by a provider that also takes memory of GPUs
+//   strangers    compare, while other endpoints send all ranks what no rank sends
+//   hybrid       what TCP and the fabric carry together
+//   last         sums for ten seconds, in which others may disturb the network
+//   hybrid-last  the same by TCP and the fabric together
+//   cut          sums, while rank 1 shuts down the fabric's connections: right ones, or a soon end
+//   hybrid-cut   the same by TCP and the fabric together: the sums go on
+//   kill         rank 1 kills itself in the middle; the others must name it
+//   hybrid-kill  the same by TCP and the fabric together
+//   differ       rank 1 has FABRIC_RANKS_PROVIDER and FABRIC_RANKS_DEVICE in place of the others'
+//   meet         a barrier, without ranks by TCP beside it
+//   automatic    prints what a job takes by itself
+//   time         prints how long all-reduces take
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,8 +35,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <random>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -52,9 +63,10 @@ using namespace std::chrono_literals;
 
 constexpr int kSkipped = 77;
 constexpr std::size_t kLengths[] = {0, 1, 97, 1021, 4093, 70'001, 600'011};
-constexpr std::string_view kModes[] = {
-    "compare", "train",       "remap",       "fork",   "strangers", "hybrid",    "last",
-    "kill",    "hybrid-last", "hybrid-kill", "differ", "meet",      "automatic", "time"};
+constexpr std::string_view kModes[] = {"compare",    "train",  "remap",       "fork",        "hmem",
+                                       "strangers",  "hybrid", "last",        "hybrid-last", "cut",
+                                       "hybrid-cut", "kill",   "hybrid-kill", "differ",      "meet",
+                                       "automatic",  "time"};
 
 struct Group {
   int ranks = 2;
@@ -306,6 +318,63 @@ int last(Communicator& fabric) {
   }
 }
 
+/// Returns the port of an address, the same for both families.
+std::uint16_t port_of(std::span<const std::byte> address) {
+  sockaddr_in known{};
+  std::memcpy(&known, address.data(), std::min(address.size(), sizeof(known)));
+  return ntohs(known.sin_port);
+}
+
+using NameOfSocket = int (*)(int socket, sockaddr* name, socklen_t* length);
+
+/// Returns the port of one end of a socket; 0 if it has none.
+std::uint16_t port_by(NameOfSocket name_of_socket, int socket) {
+  sockaddr_storage name{};
+  socklen_t length = sizeof(name);
+  if (name_of_socket(socket, reinterpret_cast<sockaddr*>(&name), &length) != 0) return 0;
+  if (name.ss_family != AF_INET && name.ss_family != AF_INET6) return 0;
+  return port_of(std::as_bytes(std::span(&name, 1)));
+}
+
+/// Shuts down this process's connections that have one of these ports at an end, and returns their
+/// number.
+int shut_down_connections(const std::set<std::uint16_t>& ports) {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(entry.path().filename().string());
+    const std::uint16_t there = port_by(::getpeername, socket);
+    const bool is_of_fabric =
+        ports.contains(there) || ports.contains(port_by(::getsockname, socket));
+    if (there != 0 && is_of_fabric) found.push_back(socket);
+  }
+  for (const int socket : found)
+    ::shutdown(socket, SHUT_RDWR);
+  return static_cast<int>(found.size());
+}
+
+/// Checks sums while rank 1 shuts down the connections of its endpoint, again and again.
+int last_while_cut(Communicator& fabric, const std::set<std::uint16_t>& ports, bool may_end) {
+  std::jthread cutter;
+  if (fabric.rank() == Rank{1})
+    cutter = std::jthread([&](const std::stop_token& stop) {
+      for (int i = 0; i < 4 && !stop.stop_requested(); ++i) {
+        std::this_thread::sleep_for(2s);
+        std::fprintf(stderr, "%d connections of the fabric were shut down\n",
+                     shut_down_connections(ports));
+      }
+    });
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    return last(fabric);
+  } catch (const Error& e) {
+    constexpr auto kSoon = 45s;  // The first cut comes after 2 s.
+    const auto took = std::chrono::steady_clock::now() - begin;
+    std::fprintf(stderr, "rank %d: %s after %.1f s\n", fabric.rank().value, e.what(),
+                 std::chrono::duration<double>(took).count());
+    return may_end && took < kSoon && std::strstr(e.what(), "fabric") != nullptr ? 0 : 1;
+  }
+}
+
 /// Numbers in memory of their own pages, at a place that is given or the system's choice.
 class MappedNumbers {
  public:
@@ -502,22 +571,32 @@ int run_rank(const Group& group, int rank, std::string_view what) try {
   if (what == "meet") return meet(group, rank);
   Communicator tcp(join(place_of(group, rank, NetworkTransport::tcp)));
   const bool is_hybrid = what.starts_with("hybrid");
-  const JobPlace place =
+  JobPlace place =
       place_of(group, rank, is_hybrid ? NetworkTransport::hybrid : NetworkTransport::fabric,
                what == "differ" && rank == 1);
+  if (what == "hmem") place.fabric.gpudirect = fabric::GpuDirect::always;
   Connections connections = join(place);
+  if (what == "hmem" && !connections.fabric->traits().takes_device_memory)
+    throw Error(ErrorKind::not_found, "this provider has no FI_HMEM");
   if (rank == 0)
     std::printf("%s on %s, put by %s\n", connections.fabric->traits().provider.c_str(),
                 connections.fabric->traits().device.c_str(),
                 std::string(name_of(connections.fabric->traits().put)).c_str());
   std::fflush(stdout);
   const fabric::Card card = connections.fabric->card();
+  const bool is_cut = what.ends_with("cut");
+  std::set<std::uint16_t> ports;
+  if (is_cut)
+    for (const auto& address : other_addresses(tcp, card))
+      ports.insert(port_of(address));
+  ports.insert(port_of(card.address));
   Communicator fabric(std::move(connections));
+  if (is_cut) return last_while_cut(fabric, ports, what == "cut");
   if (what == "last" || what == "hybrid-last") return last(fabric);
   if (what == "train") return train(tcp, fabric);
   if (what == "fork") return fork_children(fabric);
   if (what == "strangers") return compare_among_strangers(tcp, fabric, card, place);
-  if (what == "compare") return compare(tcp, fabric);
+  if (what == "compare" || what == "hmem") return compare(tcp, fabric);
   if (what == "kill" || what == "hybrid-kill") return lose_one(fabric);
   if (what == "hybrid") return compare_hybrid(tcp, fabric);
   if (what == "remap") return use_memory_mapped_anew(fabric);

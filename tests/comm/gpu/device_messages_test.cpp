@@ -1,13 +1,22 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "comm/communicator/communicator.hpp"
 #include "comm/gpu/choose.hpp"
 #include "comm/gpu/staged.hpp"
+#include "comm/transports/fabric_transport.hpp"
 #include "gpu/device_values.hpp"
+#include "gpu/fake_device.hpp"
 #include "gpu/ranks_on_devices.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/fabric_in_process.hpp"
 #include "support/failure.hpp"
+#include "support/run_ranks.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -37,7 +46,67 @@ void run_by(By by, int size, Body body) {
   });
 }
 
+/// Takes long memory for that of a GPU.
+fabric::MemoryLocation on_gpu(const void* /*memory*/) {
+  return {.kind = fabric::MemoryKind::cuda, .device = 0};
+}
+
+/// Two ranks between which a fabric carries the messages, that takes memory of GPUs or does not.
+std::vector<Communicator> ranks_by(const std::shared_ptr<test::FabricWire>& wire) {
+  auto connections = test::sockets_in_process(2, std::chrono::seconds(20));
+  test::run_ranks(connections, [](Connections& rank) {
+    introduce(rank, {.shared_memory = SharedMemory::off, .flows = 1},
+              Deadline(std::chrono::seconds(20)));
+  });
+  for (Connections& rank : connections)
+    rank.fabric = std::make_unique<FabricTransport>(rank.rank, 2, wire->endpoint());
+  std::vector<Communicator> ranks;
+  for (std::size_t r = 0; r < 2; ++r) {
+    const FabricTransport& other = *connections[1 - r].fabric;
+    REQUIRE(connections[r].fabric->connect({static_cast<int>(1 - r)}, other.card()));
+  }
+  for (Connections& rank : connections) {
+    rank.fabric->find_locations_by(on_gpu);
+    ranks.emplace_back(std::move(rank));
+  }
+  return ranks;
+}
+
 TEST_SUITE_BEGIN("comm/device_messages");
+
+TEST_CASE("messages go directly between GPUs where the fabric takes their memory") {
+  for (const bool takes_it : {true, false})
+    // In frames, in one part, and in several of which the last is short.
+    for (const std::size_t count : {std::size_t{7}, std::size_t{70'001}, std::size_t{3'145'731}}) {
+      CAPTURE(takes_it);
+      CAPTURE(count);
+      const auto wire = std::make_shared<test::FabricWire>(
+          test::WireTraits{.put = fabric::Put::with_data, .takes_device_memory = takes_it});
+      auto ranks = ranks_by(wire);
+      std::vector<Floats> got(2);
+      test::run_ranks(ranks, [&](Communicator& comm) {
+        const auto self = static_cast<std::size_t>(comm.rank().value);
+        const auto device = std::make_shared<test::FakeDevice>();
+        gpu::StagedCollectives collectives(comm, device);
+        const Rank other{1 - comm.rank().value};
+        const DeviceValues<float> mine(*device, Floats(count, static_cast<float>(self + 1)));
+        const DeviceValues<float> theirs(*device, Floats(count, -1));
+        const auto sent = collectives.send(mine.bytes(), other, nullptr);
+        const auto received = collectives.receive(theirs.bytes(), other, nullptr);
+        sent->wait();
+        received->wait();
+        got[self] = theirs.read();
+        comm.barrier();
+      });
+      CHECK(got == std::vector<Floats>{Floats(count, 2), Floats(count, 1)});
+      const bool is_direct = takes_it && count > 7;
+      CHECK((wire->device_registrations > 0) == is_direct);
+      const std::uint64_t direct = count > 100'000 ? 3 * (std::size_t{4} << 20) : count * 4;
+      for (const LinkCounters& link : ranks[0].links())
+        if (link.name.starts_with("fabric"))
+          CHECK(link.direct_bytes == (is_direct ? 2 * direct : 0));
+    }
+}
 
 TEST_CASE("two ranks send to each other at the same time, and nobody waits for ever") {
   for (const By by : kWays) {

@@ -81,6 +81,10 @@ TEST_CASE(
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_DEVICE", "mlx5_1").further_devices.empty());
   CHECK(fabric_with("FASTGPU_COMM_FABRIC_PUT", "b").put == fabric::Put::then_send);
   CHECK_FALSE(fabric_with("FASTGPU_COMM_FABRIC_PUT", "auto").put);
+  CHECK(fabric_with("FASTGPU_COMM_GPUDIRECT", "off").gpudirect == fabric::GpuDirect::off);
+  CHECK(fabric_with("FASTGPU_COMM_GPUDIRECT", "auto").gpudirect == fabric::GpuDirect::automatic);
+  CHECK(mentions(failure_of([&] { fabric_with("FASTGPU_COMM_GPUDIRECT", "on"); }),
+                 "FASTGPU_COMM_GPUDIRECT is 'on', not one of auto, off"));
   Variables contradiction = plain_but("FASTGPU_COMM_TRANSPORT", "fabric");
   contradiction["FASTGPU_COMM_FABRIC"] = "off";
   CHECK(mentions(failure_of([&] { place_with(contradiction); }), "FASTGPU_COMM_FABRIC is 'off'"));

@@ -370,6 +370,65 @@ TEST_CASE("a fabric that may lock next to nothing is an error before any message
         ErrorKind::capacity);
 }
 
+/// Takes all memory for that of GPU 3.
+fabric::MemoryLocation on_gpu(const void* /*memory*/) {
+  return {.kind = fabric::MemoryKind::cuda, .device = 3};
+}
+
+TEST_CASE("long messages go directly from and to memory of GPUs, which is registered for them") {
+  constexpr std::size_t kBytes = 9'000'001;
+  for (const fabric::Put put : fabric::kPuts) {
+    CAPTURE(name_of(put));
+    Pair pair({.put = put, .takes_device_memory = true});
+    for (const auto& rank : pair.ranks)
+      rank->find_locations_by(on_gpu);
+    std::vector<std::byte> out(kBytes, std::byte{5});
+    std::vector<std::byte> in(kBytes);
+    REQUIRE(pair.ranks[0]->take_device_memory(out));
+    REQUIRE(pair.ranks[0]->take_device_memory(out));
+    REQUIRE(pair.ranks[1]->take_device_memory(in));
+    const int registrations = pair.wire->registrations;
+    Outgoing sent{.peer = {1}, .tag = {1}, .bytes = out};
+    Incoming received{.peer = {0}, .tag = {1}, .sink = {.memory = in}};
+    pair.ranks[0]->send(sent);
+    pair.ranks[1]->receive(received);
+    pair.ranks[0]->give_back_device_memory(out);
+    pair.progress(200);
+    CHECK(in == out);
+    CHECK(pair.wire->device_registrations == 2);
+    CHECK(pair.wire->registrations == registrations);  // Nothing was copied or registered besides.
+    CHECK(pair.ranks[0]->links().front().direct_bytes == 2 * kBytes);
+    pair.ranks[0]->give_back_device_memory(out);
+    pair.ranks[1]->give_back_device_memory(in);
+  }
+}
+
+TEST_CASE("memory of GPUs that the fabric does not take passes through the host, for a reason") {
+  std::vector<std::byte> memory(100'003);
+  const auto takes = [&](Pair& pair) { return pair.ranks[0]->take_device_memory(memory); };
+  Pair of_host({.takes_device_memory = true});
+  CHECK_FALSE(takes(of_host));
+  Pair unable;
+  unable.ranks[0]->find_locations_by(on_gpu);
+  CHECK_FALSE(takes(unable));
+  CHECK(unable.ranks[0]->report_of_device_memory().ends_with("lacks FI_HMEM for it"));
+  Pair refusing({.takes_device_memory = true});
+  refusing.ranks[0]->find_locations_by(on_gpu);
+  refusing.wire->refuses_devices = true;
+  CHECK_FALSE(takes(refusing));
+  refusing.wire->refuses_devices = false;
+  CHECK_FALSE(takes(refusing));
+  CHECK(refusing.reports[0].warnings ==
+        std::vector<std::string>{"messages between hosts pass through pinned memory of the host: "
+                                 "wire on test has refused it: no memory of GPU 3"});
+  Pair able({.takes_device_memory = true});
+  able.ranks[0]->find_locations_by(on_gpu);
+  CHECK_FALSE(able.ranks[0]->take_device_memory(std::span(memory).first(16'000)));
+  CHECK(takes(able));
+  able.ranks[0]->forbid_device_memory();
+  CHECK_FALSE(takes(able));
+}
+
 TEST_CASE("pieces are as short as the fabric needs them") {
   auto ranks = communicators_by(std::make_shared<FabricWire>(WireTraits{.most_bytes = 32'768}), 2);
   std::vector<float> result;
@@ -454,6 +513,56 @@ TEST_CASE("messages that the fabric has lost end the calls within a minute, with
   std::vector<std::jthread> jobs;  // Each waits for 20 s.
   for (const fabric::Put put : fabric::kPuts)
     jobs.emplace_back(lose_some, put);
+}
+
+TEST_CASE("a connection that breaks while only copies are sent ends the calls soon") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  auto ranks = communicators_by(wire, 2, 600s);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(1);
+    for (int calls = 0; calls < 100; ++calls) {
+      if (calls == 50 && comm.rank() == Rank{0}) wire->is_cut = true;
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+    }
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(mentions(failure_in(outcome), "the fabric (wire on test): error 5"));
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE("a rank that only waits notices that its connection is broken") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{});
+  auto ranks = communicators_by(wire, 2, 600s);
+  run_ranks(ranks, [](Communicator& comm) { comm.barrier(); });
+  wire->is_cut = true;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::byte> in(10);
+  const Error error = failure_of([&] { ranks[1].receive(in, Rank{0}); });
+  CHECK(mentions(error, "rank 0"));
+  CHECK(mentions(error, "error 5"));
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE("a rank that leaves awaits the last frame of one that leaves soon after") {
+  constexpr std::size_t kPieces = 70'001;  // Both ranks send frames for it.
+  Pair pair;
+  REQUIRE(pair.brings(1, kPieces));
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread first([&] { pair.ranks[1].reset(); });
+  std::this_thread::sleep_for(30ms);
+  pair.ranks[0].reset();
+  first.join();
+  CHECK(pair.wire->too_late == 0);
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);
+}
+
+TEST_CASE("a rank that leaves does not wait for long for one that stays") {
+  Pair pair;
+  REQUIRE(pair.brings(1, 70'001));
+  const auto begin = std::chrono::steady_clock::now();
+  pair.ranks[1].reset();
+  CHECK(std::chrono::steady_clock::now() - begin < 2s);
 }
 
 TEST_CASE("a rank that takes nothing for long has lost nothing") {

@@ -540,6 +540,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a rank may leave though the fabric has lost its confirmations") {
+  for (const std::size_t length : {100U, 20'000U, 300'000U}) {
+    HybridPair pair;
+    const std::vector<std::byte> bytes(length, std::byte{7});
+    std::vector<std::byte> got(bytes.size());
+    pair.a->send(1, bytes);
+    pair.b->receive(1, {.memory = got});
+    const Deadline deadline(20s);
+    while (pair.b->reports.received_messages == 0 && !deadline.passed()) {
+      pair.a->transport->progress();
+      pair.b->transport->progress();
+    }
+    pair.wire->is_silent = true;
+    pair.b->transport.reset();
+    while (pair.a->reports.loss().empty() && !deadline.passed())
+      pair.a->transport->progress();
+    CHECK(pair.a->reports.sent_messages == 1);
+    CHECK(got == bytes);
+  }
+}
+
 TEST_CASE("a frame that no rank sends ends the connection with its peer") {
   const auto wire = std::make_shared<test::FabricWire>();
   auto [near, far] = test::socket_pair();
