@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include "agent/protocol/silence.hpp"
+
 namespace fastgpu::launcher {
 namespace {
 
@@ -51,8 +53,9 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
          "  Ciphers aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
          "aes128-ctr,aes192-ctr,aes256-ctr\n"
          "  ConnectTimeout 20\n"
-         "  ServerAliveInterval 5\n"
-         "  LogLevel ERROR\n";
+         "  ServerAliveInterval " +
+         std::to_string(agent::kSshProbes.every.count()) + "\n  ServerAliveCountMax " +
+         std::to_string(agent::kSshProbes.count) + "\n  LogLevel ERROR\n";
 }
 
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,

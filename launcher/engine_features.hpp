@@ -19,6 +19,7 @@ enum class JobFeature : std::uint8_t {
   sharing,              ///< --share
   priority,             ///< --priority
   leftovers,            ///< --keep-processes
+  on_full,              ///< --on-full
   cluster,              ///< --cluster
   sync,                 ///< --sync
   secrets,              ///< --secret

@@ -5,7 +5,9 @@
 #include <list>
 #include <utility>
 
+#include "agent/protocol/silence.hpp"
 #include "base/ascii.hpp"
+#include "base/pulse.hpp"
 #include "base/wait.hpp"
 #include "launcher/linked_cancel.hpp"
 
@@ -26,6 +28,8 @@ constexpr milliseconds kLastOutput{2'500};
 /// The time for one more connection to a node that was reachable a moment ago: a dead one is named
 /// soon.
 constexpr milliseconds kOnceMore{4'000};
+/// The same for a node that has been silent already.
+constexpr milliseconds kSilentOnceMore{1'300};
 constexpr std::size_t kTail = 4'096;  ///< Bytes of mpirun's last output.
 
 class SilentObserver final : public JobObserver {
@@ -73,6 +77,8 @@ Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
 }
 
 void Following::run(const Cancel& cancel) {
+  for (Node& node : nodes_)
+    node.heard_at = SteadyClock::now();
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
     if (job_ended() || cancel.requested() || find_lost() || hangs()) break;
@@ -86,7 +92,9 @@ void Following::run(const Cancel& cancel) {
 void Following::collect_rest() {
   const std::vector<Node*> nodes = incomplete();
   const Cancel never;
-  const auto results = read_once(kCatchUp, kOnceMore, Wait::no, never);
+  const bool is_silent = std::ranges::any_of(nodes, &Node::is_broken);
+  const milliseconds limit = is_silent ? kSilentOnceMore : kOnceMore;
+  const auto results = read_once(kCatchUp, limit, Wait::no, never);
   const bool rank_failed = std::ranges::any_of(
       ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
   if (launcher_->how.ok()) return;
@@ -100,7 +108,7 @@ void Following::collect_rest() {
       lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
   }
   // Ranks that were asked to end may still have output.
-  if (is_reached) read_once(kLastOutput, kOnceMore, Wait::yes, never);
+  if (is_reached) read_once(kLastOutput, limit, Wait::yes, never);
 }
 
 void Following::run_once(const Cancel& cancel) {
@@ -122,6 +130,7 @@ void Following::run_once(const Cancel& cancel) {
   ssh::RunOptions options;
   options.width = static_cast<int>(tasks.size());
   options.grace = kGrace;
+  options.connect_timeout = limit_for(nodes);
   if (options_.input != nullptr) options.wake = options_.input->wake();
   options.on_finished = [&](std::size_t i, const HostResult<ssh::Exit>& result) {
     const bool asked = stop.both().requested();
@@ -199,13 +208,36 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   ssh::Task task{.host = node.host, .command = commands_.follow(what)};
   task.hold_input_open = wait;
   task.most_output = ssh::kEndless;
+  task.silence = agent::kFollowSilence;
   if (!node.offsets.empty())
     task.next_input = [offsets = std::optional(NodeCommands::offsets(node.offsets))]() mutable {
       return std::exchange(offsets, std::nullopt);
     };
-  task.on_stdout = [&decoder](std::string_view bytes) { decoder.feed(bytes); };
-  task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.complaint, bytes); };
+  task.on_stdout = [&node, &decoder](std::string_view bytes) {
+    hear(node);
+    decoder.feed(bytes);
+  };
+  task.on_stderr = [&node](std::string_view bytes) {
+    hear(node);
+    keep_tail(node.complaint, without_pulses(bytes));
+  };
   return task;
+}
+
+/// Notes a sign of life.
+void Following::hear(Node& node) {
+  node.heard_at = SteadyClock::now();
+  node.is_broken = false;
+}
+
+/// Returns the limit for connections to the nodes: absent before the first one has broken.
+std::optional<milliseconds> Following::limit_for(std::span<Node* const> nodes) const {
+  std::optional<milliseconds> silence;
+  for (const Node* node : nodes) {
+    const auto own = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - node->heard_at);
+    if (node->is_broken) silence = std::max(silence.value_or(own), own);
+  }
+  return silence ? std::optional(connect_limit(*silence)) : std::nullopt;
 }
 
 bool Following::has_supervisor(const Node& node) const {
@@ -241,6 +273,7 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
     case FrameKind::job_status:
       if (has_supervisor(node)) return;
       return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
+    case FrameKind::full_disk:
     case FrameKind::end:
       return;
   }
@@ -248,7 +281,6 @@ void Following::check(const Node& node, const agent::FrameHeader& header) const 
 
 void Following::take(Node& node, const agent::FrameHeader& header, std::string_view bytes) {
   check(node, header);
-  node.silent_since.reset();
   switch (header.kind) {
     case FrameKind::data:
       node.offsets[log_name(header)] = header.offset + bytes.size();
@@ -268,10 +300,11 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
       if (is_new) reporters_[header.rank] = &node;
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
-      if (!end->second.full.empty() && !std::exchange(node.is_full, true))
-        observer_.disk_full(node.ranks.node, end->second.full);
+      if (!end->second.full.empty()) note_full(node, end->second.full);
       return;
     }
+    case FrameKind::full_disk:
+      return note_full(node, std::string(bytes));
     case FrameKind::idle:
       if (header.offset == 0)
         idle_.erase(header.rank);
@@ -295,6 +328,11 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
   }
 }
 
+/// Reports a full disk once for each node.
+void Following::note_full(Node& node, const std::string& path) {
+  if (!std::exchange(node.is_full, true)) observer_.disk_full(node.ranks.node, path);
+}
+
 /// Takes a node's result. Returns false if the node could not be reached; throws if its answer is
 /// final.
 bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
@@ -308,10 +346,7 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   // An agent that was killed is started again; one that refuses is not.
   const bool killed = result.ok() && result.value().code() > 128;
   if (!killed && !may_pass(error.kind())) throw error.during(node.ranks.node.value);
-  if (!node.silent_since) {
-    node.silent_since = SteadyClock::now();
-    observer_.connection_lost(node.ranks.node, error);
-  }
+  if (!std::exchange(node.is_broken, true)) observer_.connection_lost(node.ranks.node, error);
   node.silence = error.what();
   return false;
 }
@@ -341,18 +376,40 @@ bool Following::is_needed(const Node& node) const {
   return !options_.anywhere || has_supervisor(node);
 }
 
+/// Returns true if the other nodes behave as if this one were gone.
+bool Following::have_others_ended(const Node& node) const {
+  std::size_t others = 0, ended = 0, ordered = 0;
+  for (const NodeRanks& ranks : placement_)
+    if (ranks.node != node.ranks.node) others += static_cast<std::size_t>(ranks.count);
+  for (const auto& [rank, end] : ends_) {
+    if (reporters_.at(rank) == &node) continue;
+    ++ended;
+    if (end.told) ++ordered;
+  }
+  return ordered > 0 && ended == others;
+}
+
+bool Following::is_given_up(const Node& node) const {
+  return std::ranges::any_of(lost_,
+                             [&](const LostNode& lost) { return lost.node == node.ranks.node; });
+}
+
 bool Following::find_lost() {
-  for (const Node& node : nodes_)
-    if (is_needed(node) && node.silent_since &&
-        SteadyClock::now() - *node.silent_since >= options_.lost_after)
-      lost_.push_back({node.ranks.node, node.silence});
+  const auto now = SteadyClock::now();
+  for (const Node& node : nodes_) {
+    if (!is_needed(node) || !node.is_broken) continue;
+    const NodeContact contact{
+        .silence = std::chrono::duration_cast<milliseconds>(now - node.heard_at),
+        .are_others_ended = have_others_ended(node)};
+    if (is_lost(contact, options_.lost_after)) lost_.push_back({node.ranks.node, node.silence});
+  }
   return !lost_.empty();
 }
 
 std::vector<Following::Node*> Following::incomplete() {
   std::vector<Node*> nodes;
   for (Node& node : nodes_)
-    if (!node.complete) nodes.push_back(&node);
+    if (!node.complete && !is_given_up(node)) nodes.push_back(&node);
   return nodes;
 }
 

@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "launcher/contact.hpp"
 #include "launcher/frames.hpp"
 #include "launcher/job_outcome.hpp"
 #include "launcher/node_commands.hpp"
@@ -49,7 +51,8 @@ struct FollowingOptions {
   std::optional<std::set<int>> ranks{};
   bool data = true;
   Renewal renew_lease = Renewal::yes;
-  std::chrono::milliseconds lost_after{15'000};  ///< A node without contact for this long is lost.
+  /// A node without contact for this long is lost.
+  std::chrono::milliseconds lost_after = kLostAfter;
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
   /// first one.
   std::optional<NodeName> supervisor{};
@@ -96,9 +99,10 @@ class Following {
     /// The node's clock less ours, in nanoseconds, less the time that a message took. Absent before
     /// the first message with a time.
     std::optional<std::int64_t> clock_offset{};
-    std::string complaint{};  ///< The agent's stderr.
-    std::optional<std::chrono::steady_clock::time_point> silent_since{};
-    std::string silence{};  ///< The reason for the silence.
+    std::string complaint{};                           ///< The agent's stderr.
+    std::chrono::steady_clock::time_point heard_at{};  ///< The time of the last byte from it.
+    bool is_broken = false;  ///< Its connection has failed, and no other one brought anything.
+    std::string silence{};   ///< The reason for that.
     bool input_done = false;
     std::string input_answer{};  ///< The beginning of a line of `job-input`.
     std::string input_complaint{};
@@ -121,10 +125,15 @@ class Following {
   bool note_input_result(Node& fed, const HostResult<ssh::Exit>& result);
   void check(const Node& node, const agent::FrameHeader& header) const;
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
+  void note_full(Node& node, const std::string& path);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
   bool job_ended() const noexcept { return launcher_.has_value(); }
   bool hangs() const;
+  bool is_given_up(const Node& node) const;
   bool find_lost();
+  static void hear(Node& node);
+  bool have_others_ended(const Node& node) const;
+  std::optional<std::chrono::milliseconds> limit_for(std::span<Node* const> nodes) const;
 
   ssh::Client& client_;
   std::vector<Node> nodes_;

@@ -86,6 +86,10 @@ void validate(const JobSpec& spec) {
   check_count("ranks per node (--npernode)", spec.per_node);
   if (spec.per != RankUnit::none && spec.launcher == Launcher::torchrun)
     refuse("with --launcher torchrun the workers get their places from torchrun, not by --per");
+  if (spec.on_full == FullDisk::drops && spec.leftovers == Leftovers::kept)
+    refuse(
+        "--on-full continue and --keep-processes exclude each other: what processes write after "
+        "the end of their rank would have no reader");
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
   check_no_nul("the directory for checkpoints", spec.checkpoints);
   const bool is_short = spec.hang_timeout.count() > 0 && spec.hang_timeout < kShortestHang;

@@ -11,6 +11,7 @@ namespace fastgpu::launcher {
 using state::Crowding;
 using state::EngineJob;
 using state::EngineKind;
+using state::FullDisk;
 using state::Input;
 using state::JobEndCause;
 using state::JobRecord;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/error.hpp"
 #include "base/host_result.hpp"
 #include "launcher/following.hpp"
 #include "launcher/job.hpp"
@@ -51,15 +52,22 @@ struct StartedRun {
   std::string warning{};    ///< The reason why the job may be slow; empty if none is known.
 };
 
+/// Thrown when the nodes have a job of this id, which another machine has started: an ErrorKind
+/// conflict. Nothing of the new job is left there.
+class JobIdTaken : public Error {
+ public:
+  explicit JobIdTaken(const std::string& message) : Error(ErrorKind::conflict, message) {}
+};
+
 /// Runs one job at a time, as the client that it uses does. All calls block. An `id` is the name of
 /// a run: see run_name().
 class JobEngine {
  public:
   virtual ~JobEngine() = default;
 
-  /// Starts a job. After an exception or a cancel nothing of it runs. A second start of the same id
-  /// changes nothing. Calls `when_prepared` once the job's own directory exists, and before
-  /// anything runs there, so that the caller can fill job_work_directory.
+  /// Starts a job. After an exception or a cancel nothing of it runs. Throws JobIdTaken if the
+  /// nodes have a job of this id. Calls `when_prepared` once the job's own directory exists, and
+  /// before anything runs there, so that the caller can fill job_work_directory.
   virtual StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                            const std::function<void()>& when_prepared = {}) = 0;
 

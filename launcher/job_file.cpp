@@ -30,6 +30,10 @@ std::vector<std::string> unit_words() {
   return {"core", "numa", "socket", "gpu"};
 }
 
+std::vector<std::string> full_disk_words() {
+  return {"continue", "stop"};
+}
+
 std::vector<std::string> input_words() {
   return {"rank0", "all", "none"};
 }
@@ -168,7 +172,7 @@ JobFile read_job_file(const config::Document& document) {
        "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
        "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
        "retry_on",       "checkpoints", "fetch",   "fetch_to",   "notify",       "slurm",
-       "kubernetes"});
+       "kubernetes",     "on_full"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -188,6 +192,7 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto timeout = root.find("timeout")) file.timeout = timeout->duration();
   if (const auto grace = root.find("grace")) file.grace = grace->duration();
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
+  if (const auto full = root.find("on_full")) file.on_full = full->choice(full_disk_words());
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
   if (const auto engine = root.find("engine")) file.engine = engine->choice(engine_words());
   if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);

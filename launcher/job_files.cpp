@@ -77,6 +77,13 @@ int threads_per_process(const JobFilesRequest& request,
   return threads;
 }
 
+/// Returns the address at which the other nodes reach the first one.
+std::string head_address(const JobFilesRequest& request,
+                         std::span<const agent::JobNodeFacts> facts) {
+  const auto joining = joining_addresses(request, facts);
+  return joining.empty() ? request.nodes.front().peer.address : joining.front();
+}
+
 /// Returns the variables for all ranks that depend on the nodes.
 std::vector<std::string> start_variables(const JobFilesRequest& request,
                                          std::span<const agent::JobNodeFacts> facts) {
@@ -85,6 +92,8 @@ std::vector<std::string> start_variables(const JobFilesRequest& request,
     variables.push_back("OMP_NUM_THREADS=" + std::to_string(threads_per_process(request, facts)));
   if (const auto network = covering_network(joining_addresses(request, facts)))
     variables.push_back(std::string(agent::kJobNetwork) + "=" + *network);
+  if (request.nodes.size() > 1)
+    variables.push_back(std::string(agent::kJobHead) + "=" + head_address(request, facts));
   return variables;
 }
 
@@ -166,6 +175,18 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
   return plan;
 }
 
+agent::OnFull on_full_of(const JobSpec& spec) {
+  switch (spec.on_full) {
+    case FullDisk::fails:
+      return agent::OnFull::fail;
+    case FullDisk::drops:
+      return agent::OnFull::drop;
+    case FullDisk::stops:
+      return agent::OnFull::stop;
+  }
+  return agent::OnFull::fail;
+}
+
 }  // namespace
 
 agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
@@ -178,6 +199,7 @@ agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
       plan.input_to_all || (request.spec.input == Input::rank_0 && node.ranks.first == 0);
   plan.grace = request.spec.grace;
   plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
+  plan.on_full = on_full_of(request.spec);
   plan.hang_timeout = request.spec.hang_timeout;
   plan.checkpoints = request.spec.checkpoints;
   for (int i = 0; i < node.ranks.count; ++i)

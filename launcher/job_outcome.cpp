@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "base/join.hpp"
+#include "base/numbers.hpp"
 #include "base/units.hpp"
 #include "process/exit_status.hpp"
 
@@ -92,6 +94,28 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
   return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
 }
 
+/// Returns the rank that ended without MPI_Finalize, or without MPI_Init where others have called
+/// it, as mpirun reports it; absent if it does not.
+std::optional<int> unfinalized_rank(std::string_view text) {
+  constexpr std::string_view kBefore = "has exited due to process rank ";
+  const auto at = text.find(kBefore);
+  if (at == text.npos || text.find("exiting improperly", at) == text.npos) return std::nullopt;
+  return leading_number<int>(text.substr(at + kBefore.size()));
+}
+
+JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
+  const NodeName node = node_of(report.placement, rank);
+  JobOutcome outcome =
+      failed(code,
+             "rank " + std::to_string(rank) + " on " + node.value +
+                 ": ended without MPI_Init or without MPI_Finalize, and mpirun ended the "
+                 "other ranks",
+             JobEndCause::failure);
+  outcome.first_rank = rank;
+  outcome.failure = state::FirstFailure{.rank = rank, .node = node};
+  return outcome;
+}
+
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
@@ -100,6 +124,8 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
                   report.launcher_name + " could not be started" + where + ": " + end.reason,
                   JobEndCause::launcher);
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
+  if (const auto rank = unfinalized_rank(report.launcher_tail))
+    return of_unfinalized(*rank, code, report);
   return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
                 JobEndCause::launcher);
 }

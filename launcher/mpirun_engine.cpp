@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/random.hpp"
@@ -122,6 +123,8 @@ class MpirunEngine final : public JobEngine {
       if (when_prepared) when_prepared();
       put_and_start(request, facts, cancel);
       return {.warning = std::move(slow)};
+    } catch (const JobIdTaken&) {
+      throw;  // The job that has the id goes on.
     } catch (const Error&) {
       stop(id, job, kReachSoon);  // It may have been started by what then broke off.
       throw;
@@ -242,15 +245,37 @@ class MpirunEngine final : public JobEngine {
     for (const JobNode& member : request.nodes)
       tasks.push_back(
           {.host = node(member.ranks.node).host,
-           .command =
-               commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
+           .command = commands(request.id)
+                          .put_new_files_and_facts(request.spec.mpirun_in, options_.retention),
            .input = encode_files(rank_files(request, member))});
     const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+    require_free_id(request, answers);
     check(answers, "preparing job " + request.id);
     std::vector<agent::JobNodeFacts> facts;
     for (const NodeAnswer& answer : answers)
       facts.push_back(agent::parse_node_facts(answer.out));
     return facts;
+  }
+
+  /// Throws JobIdTaken if a node has a job of this id, after the files on the other nodes are
+  /// removed.
+  void require_free_id(const JobFilesRequest& request, const std::vector<NodeAnswer>& answers) {
+    std::string taken;
+    std::vector<NodeTask> written;
+    for (const NodeAnswer& answer : answers) {
+      if (!answer.result.ok()) continue;
+      const int code = answer.result.value().code();
+      if (code == agent::kIdTaken) taken = answer.result.host.value;
+      if (code == 0)
+        written.push_back(
+            {.host = node(answer.result.host).host, .command = commands(request.id).remove()});
+    }
+    if (taken.empty()) return;
+    const Cancel never;
+    ask(client_, written, kStartTimeout, never);
+    throw JobIdTaken("node " + taken + " has a job " + request.id +
+                     " of another machine or state directory: start this one again, and it gets "
+                     "the next number");
   }
 
   /// Puts the rank table of HCCL on nodes with Ascend processors. Returns why it cannot; empty

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "launcher/contact.hpp"
 #include "launcher/job_engine.hpp"
 #include "launcher/job_files.hpp"
 #include "ssh/client.hpp"
@@ -23,7 +24,7 @@ enum class NetworkCheck : std::uint8_t { on, off };
 struct RunnerOptions {
   remote::AgentProgram agent;  ///< Installed on nodes that lack it.
   std::chrono::milliseconds lease{30'000};
-  std::chrono::milliseconds lost_after{15'000};
+  std::chrono::milliseconds lost_after = kLostAfter;
   Retention retention{};
   NetworkCheck network_check = NetworkCheck::on;
 };

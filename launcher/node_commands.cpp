@@ -14,11 +14,23 @@ std::string NodeCommands::call(std::vector<std::string> words) const {
 
 std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in,
                                               const Retention& retention) const {
+  return call(put_words(mpirun_in, retention));
+}
+
+std::string NodeCommands::put_new_files_and_facts(const std::string& mpirun_in,
+                                                  const Retention& retention) const {
+  std::vector<std::string> words = put_words(mpirun_in, retention);
+  words.insert(words.end(), {"--new-job", job_directory(job_id_)});
+  return call(std::move(words));
+}
+
+std::vector<std::string> NodeCommands::put_words(const std::string& mpirun_in,
+                                                 const Retention& retention) const {
   std::vector<std::string> words = {"put-files", ".fastgpu", "--facts"};
   if (!mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", mpirun_in});
   words.insert(words.end(), {"--tidy", std::to_string(retention.count) + ":" +
                                            std::to_string(retention.age.count())});
-  return call(std::move(words));
+  return words;
 }
 
 std::string NodeCommands::trial_facts(const JobSpec& spec) const {
@@ -82,6 +94,10 @@ std::string NodeCommands::sweep() const {
 
 std::string NodeCommands::remove() const {
   return call({"job-remove", job_directory(job_id_)});
+}
+
+std::string NodeCommands::show() const {
+  return call({"job-show", job_id_});
 }
 
 std::string NodeCommands::stacks() const {

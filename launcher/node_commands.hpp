@@ -29,6 +29,10 @@ class NodeCommands {
   /// Returns a command that writes files below ~/.fastgpu, which it reads from standard input, and
   /// then prints the node's facts, in one round trip.
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
+  /// The same for the first files of a job: it writes nothing and ends with agent::kIdTaken if the
+  /// node has a job of this id.
+  std::string put_new_files_and_facts(const std::string& mpirun_in,
+                                      const Retention& retention) const;
   /// Returns a command that prints the same facts and changes nothing. It fails if a rank could not
   /// start.
   std::string trial_facts(const JobSpec& spec) const;
@@ -59,6 +63,8 @@ class NodeCommands {
   std::string stop() const;
   std::string sweep() const;
   std::string remove() const;
+  /// Returns a command that prints the job as the node has it.
+  std::string show() const;
   /// Returns a command that prints the stacks of the ranks on a node.
   std::string stacks() const;
 
@@ -77,6 +83,8 @@ class NodeCommands {
   std::vector<std::string> rank() const;
 
  private:
+  std::vector<std::string> put_words(const std::string& mpirun_in,
+                                     const Retention& retention) const;
   std::string call(std::vector<std::string> words) const;
 
   remote::AgentHash agent_;

@@ -263,14 +263,14 @@ std::vector<std::string> places_of(const fs::path& file, const std::regex& patte
 }
 
 /// A kind of access to the terminal, and the files that may have it.
-struct Door {
+struct Access {
   std::string what;
   std::regex pattern;
   std::set<std::string> allowed;
 };
 
 TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's bytes on") {
-  const std::vector<Door> doors = {
+  const std::vector<Access> accesses = {
       {"may write to the standard streams",
        std::regex(R"(STD(OUT|ERR)_FILENO|std::(cout|cerr|clog)|write\([12],)"
                   R"(|\b(f?puts|putchar|fwrite|[vdf]*printf|perror)\s*\()"),
@@ -291,10 +291,10 @@ TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's by
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!is_source(entry.path())) continue;
     const std::string name = fs::relative(entry.path(), folder).string();
-    for (const Door& door : doors)
-      if (!door.allowed.contains(name))
-        for (const std::string& place : places_of(entry.path(), door.pattern))
-          CHECK_MESSAGE(false, place << ": only cli/ui " << door.what);
+    for (const Access& access : accesses)
+      if (!access.allowed.contains(name))
+        for (const std::string& place : places_of(entry.path(), access.pattern))
+          CHECK_MESSAGE(false, place << ": only cli/ui " << access.what);
   }
 }
 
@@ -387,10 +387,10 @@ TEST_CASE("JSON is parsed within limits, by base/json.hpp alone") {
   // The header of the library itself would compile all of it once more in each file.
   const std::regex parses(
       R"(([Jj]son::(parse|accept|sax_parse|from_\w+)\()|"_json\b|<nlohmann/json\.hpp>)");
-  const fs::path door = folder_of("base") / "json.hpp";
+  const fs::path wrapper = folder_of("base") / "json.hpp";
   for (const auto& [module, allowed] : kMayInclude)
     for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
-      if (!is_source(entry.path()) || entry.path() == door) continue;
+      if (!is_source(entry.path()) || entry.path() == wrapper) continue;
       for (const std::string& place : places_of(entry.path(), parses, "son"))
         FAIL_CHECK(place << " takes JSON by itself: base/json.hpp, parse_json, try_parse_json do");
     }

@@ -138,7 +138,8 @@ constexpr std::array kCommands = {
         "CPU is the share of all cores. GPUS is their number and how busy they are, from the "
         "least busy to the busiest where they differ. RECEIVED and SENT are of all network "
         "devices, "
-        "or of all interfaces where a node has no device. Without a terminal, with --once and "
+        "or of all interfaces where a node has no device. METRICS is what rank 0 of a job printed "
+        "last of a loss, an accuracy or another measure. Without a terminal, with --once and "
         "with -o it shows the figures of one second. Watching keeps no node awake. Nodes of a "
         "local cluster share the "
         "processor and the memory of this machine."},
@@ -307,8 +308,9 @@ constexpr std::array kCommands = {
         "schema", "", Topic::program, Effect::reads,
         "Print the JSON Schema of a file, or of a document that a command prints",
         "fastgpu schema job > job.schema.json", make_schema_command,
-        "Editors that know JSON Schema complete and check such files, and so do validators in "
-        "CI. A line \"# yaml-language-server: $schema=job.schema.json\" names it in a file."},
+        "Without a name it lists the schemas. Editors that know JSON Schema complete and check "
+        "files, and validators in CI check documents. A line \"# yaml-language-server: "
+        "$schema=job.schema.json\" names the schema in a file."},
     CliCommand{
         "gc", "", Topic::program, Effect::changes, "Clean up after interrupted runs",
         "fastgpu gc --dry-run", make_gc_command,

@@ -29,6 +29,7 @@ enum class Values : std::uint8_t {
   matrix_name,  ///< The matrix's name of an environment: "torch2.5.1-cu124-py312"
   region,
   gpus,
+  schema,
 };
 
 /// A flag or a positional argument.

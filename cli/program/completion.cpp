@@ -133,6 +133,8 @@ void Completer::offer_values(const Argument& argument) {
       return offer_all(known_.regions(clouds_));
     case Values::gpus:
       return offer_all(known_.gpus());
+    case Values::schema:
+      return offer_all(known_.schemas());
     case Values::provider:
       return offer_all(known_.providers());
     case Values::choice:

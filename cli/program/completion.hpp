@@ -25,6 +25,7 @@ struct KnownNames {
   /// Returns the regions of `clouds`, or of every cloud if the list is empty.
   std::function<std::vector<std::string>(const std::vector<std::string>& clouds)> regions;
   std::function<std::vector<std::string>()> gpus;  ///< "A100:8"
+  std::function<std::vector<std::string>()> schemas;
 };
 
 struct CompletionCandidate {

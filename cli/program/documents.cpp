@@ -62,7 +62,7 @@ constexpr DocumentsOf kDocuments[] = {
     {"env install-driver", {"driver-plan", "driver-installation"}},
     {"gc", {"gc"}},
     {"init", {"init"}},
-    {"schema", {}},
+    {"schema", {"schemas"}},
     {"completion", {}},
     {"doctor", {"doctor"}},
     {"version", {"version"}},

@@ -47,7 +47,7 @@ constexpr std::array kSetOnNodes = {
     "FASTGPU_ENV",        "FASTGPU_CANN",          "FASTGPU_JOB_NETWORK",
     "FASTGPU_ARRAY_ID",   "FASTGPU_ARRAY_INDEX",   "FASTGPU_ARRAY_COUNT",
     "FASTGPU_PARAMETERS", "FASTGPU_RESTART_COUNT", "FASTGPU_CHECKPOINT_DIR",
-    "FASTGPU_CPUS",
+    "FASTGPU_CPUS",       "FASTGPU_JOB_HEAD",
 };
 
 bool is_of_family(std::string_view name) {

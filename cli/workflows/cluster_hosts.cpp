@@ -57,7 +57,8 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .identity = key,
                  .host_keys = node.host_keys};
   if (provision::provider_info(cluster_.provider).has_local_nodes && ::geteuid() != 0)
-    host.door = provision::local::world_socket_broker(provision::local::world_folder(directory_));
+    host.socket_broker =
+        provision::local::world_socket_broker(provision::local::world_folder(directory_));
   for (const state::JumpHost& jump : node.jumps)
     host.jumps.push_back({.name = {jump.address},
                           .address = jump.address,

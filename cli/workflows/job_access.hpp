@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/workflows/services.hpp"
+#include "launcher/contact.hpp"
 #include "launcher/job_engine.hpp"
 #include "launcher/job_store.hpp"
 
@@ -38,7 +39,7 @@ void require_running(Services& services, const OpenJob& open);
 /// `services`. Throws ErrorKind::local if the cluster's key is missing.
 std::unique_ptr<launcher::JobEngine> engine_for(
     Services& services, const state::Cluster& cluster, const launcher::JobRecord& record,
-    std::chrono::milliseconds lost_after = std::chrono::seconds(15), ssh::Client* client = nullptr);
+    std::chrono::milliseconds lost_after = launcher::kLostAfter, ssh::Client* client = nullptr);
 
 /// Returns true if the fastgpu that runs the job is alive and starts it again where needed: no
 /// other one decides that the job has ended.

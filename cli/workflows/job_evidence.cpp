@@ -7,6 +7,7 @@
 #include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
+#include "cli/workflows/job_metrics.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
@@ -206,7 +207,10 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
   }
   cut_to_end(evidence.launcher_log);
   add_usage(services, open, evidence);
-  if (facts == WithFacts::yes) add_facts(services, open, evidence);
+  if (facts == WithFacts::yes)
+    add_facts(services, open, evidence);
+  else
+    evidence.metrics = curves_of(services, open);
   return evidence;
 }
 

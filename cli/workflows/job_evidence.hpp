@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/workflows/job_access.hpp"
+#include "cli/workflows/metric_curve.hpp"
 #include "launcher/node_usage.hpp"
 
 namespace fastgpu::cli {
@@ -44,6 +45,7 @@ struct JobEvidence {
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
   std::vector<UsageEvidence> usage{};  ///< The nodes that answered, in the order of their ranks.
+  std::vector<MetricCurve> metrics{};  ///< The measures that rank 0 has printed; none with facts.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };

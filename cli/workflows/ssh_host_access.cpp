@@ -8,7 +8,7 @@ namespace fastgpu::cli {
 namespace {
 
 using provision::Granted;
-using provision::HostDoor;
+using provision::HostLogin;
 using AccessOutcomes = provision::HostAccess::Outcomes;
 
 constexpr std::chrono::milliseconds kAccessTimeout{60'000};  // Added to the connect timeout.
@@ -34,38 +34,38 @@ bool is_passing(ErrorKind kind) {
 
 }  // namespace
 
-AccessOutcomes SshHostAccess::check(const state::Cluster& cluster, std::span<const HostDoor> doors,
-                                    const Cancel& cancel) {
+AccessOutcomes SshHostAccess::check(const state::Cluster& cluster,
+                                    std::span<const HostLogin> logins, const Cancel& cancel) {
   return call_as_user(
-      cluster, doors, [](const HostDoor&) { return std::vector<std::string>{"access-check"}; },
+      cluster, logins, [](const HostLogin&) { return std::vector<std::string>{"access-check"}; },
       cancel);
 }
 
-AccessOutcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostDoor> doors,
+AccessOutcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostLogin> logins,
                                    const std::string& public_key, const Cancel& cancel) {
-  const auto words = [&](const HostDoor& door) {
-    return std::vector<std::string>{"access-add", public_key + " " + door.mark};
+  const auto words = [&](const HostLogin& login) {
+    return std::vector<std::string>{"access-add", public_key + " " + login.mark};
   };
-  return call_as_user(cluster, doors, words, cancel);
+  return call_as_user(cluster, logins, words, cancel);
 }
 
 AccessOutcomes SshHostAccess::close(const state::Cluster& cluster,
-                                    std::span<const HostDoor> doors) {
-  const auto words = [&](const HostDoor& door) {
-    return std::vector<std::string>{"access-remove", door.mark, cluster.id.value};
+                                    std::span<const HostLogin> logins) {
+  const auto words = [&](const HostLogin& login) {
+    return std::vector<std::string>{"access-remove", login.mark, cluster.id.value};
   };
-  const auto with_cluster_key = [&](const HostDoor& door) {
-    return to_host(services_.store(), cluster, door.node);
+  const auto with_cluster_key = [&](const HostLogin& login) {
+    return to_host(services_.store(), cluster, login.node);
   };
   const Cancel never;  // The caller may clean up after a cancel, which must not stop this.
-  AccessOutcomes outcomes = call(doors, with_cluster_key, words, never);
+  AccessOutcomes outcomes = call(logins, with_cluster_key, words, never);
   // A host that refuses the cluster's key is asked again with the user's own keys: the cluster's
   // key was removed already, or never added.
-  std::vector<HostDoor> shut;
+  std::vector<HostLogin> shut;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].ok() || is_passing(outcomes[i].error().kind())) continue;
-    shut.push_back(doors[i]);
+    shut.push_back(logins[i]);
     places.push_back(i);
   }
   const AccessOutcomes again = call_as_user(cluster, shut, words, never);
@@ -105,60 +105,61 @@ Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse
 }
 
 AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
-                                           std::span<const HostDoor> doors, const Words& words,
+                                           std::span<const HostLogin> logins, const Words& words,
                                            const Cancel& cancel) {
-  if (doors.empty()) return {};
+  if (logins.empty()) return {};
   const std::vector<provision::StaticHost>& hosts = cluster.hosts();
-  const auto listed = [&](const HostDoor& door) -> const provision::StaticHost& {
-    return hosts.at(static_cast<std::size_t>(door.node.index));
+  const auto listed = [&](const HostLogin& login) -> const provision::StaticHost& {
+    return hosts.at(static_cast<std::size_t>(login.node.index));
   };
-  const auto as_user = [&](const HostDoor& door, bool by_client) {
-    ssh::Host host = to_host(services_.store(), {}, door.node);
-    host.identity = door.node.identity_file;
-    provision::StaticHost way = listed(door);
+  const auto as_user = [&](const HostLogin& login, bool by_client) {
+    ssh::Host host = to_host(services_.store(), {}, login.node);
+    host.identity = login.node.identity_file;
+    provision::StaticHost way = listed(login);
     if (!by_client) way.openssh.reset();
     apply_listed(way, ssh::Login::as_user, host);
     if (host.openssh && agent_) host.openssh->agent = agent_->socket();
     return host;
   };
-  const auto needs_client = [&](const HostDoor& door) {
-    const auto& use = listed(door).openssh;
+  const auto needs_client = [&](const HostLogin& login) {
+    const auto& use = listed(login).openssh;
     return use && (use->first || use->always);
   };
   std::vector<provision::StaticHost> for_client;
-  for (const HostDoor& door : doors)
-    if (needs_client(door)) for_client.push_back(listed(door));
+  for (const HostLogin& login : logins)
+    if (needs_client(login)) for_client.push_back(listed(login));
   unlock(for_client);
   AccessOutcomes outcomes = call(
-      doors, [&](const HostDoor& door) { return as_user(door, needs_client(door)); }, words,
+      logins, [&](const HostLogin& login) { return as_user(login, needs_client(login)); }, words,
       cancel);
-  std::vector<HostDoor> refused;
+  std::vector<HostLogin> refused;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].ok() || !listed(doors[i]).openssh) continue;
-    if (needs_client(doors[i])) {
-      outcomes[i] = {outcomes[i].host, explained(outcomes[i].error(), *listed(doors[i]).openssh)};
+    if (outcomes[i].ok() || !listed(logins[i]).openssh) continue;
+    if (needs_client(logins[i])) {
+      outcomes[i] = {outcomes[i].host, explained(outcomes[i].error(), *listed(logins[i]).openssh)};
     } else if (outcomes[i].error().kind() == ErrorKind::denied) {
-      refused.push_back(doors[i]);
+      refused.push_back(logins[i]);
       places.push_back(i);
     }
   }
   // OpenSSH's client may log in where libssh2 could not: with an agent, a certificate or another
   // key.
   const AccessOutcomes again = call(
-      refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
+      refused, [&](const HostLogin& login) { return as_user(login, true); }, words, cancel);
   for (std::size_t i = 0; i < again.size(); ++i)
     if (again[i].ok()) outcomes[places[i]] = again[i];
   return outcomes;
 }
 
-AccessOutcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key,
+AccessOutcomes SshHostAccess::call(std::span<const HostLogin> logins, const Key& key,
                                    const Words& words, const Cancel& cancel) {
-  if (doors.empty()) return {};
+  if (logins.empty()) return {};
   const remote::AgentProgram& agent = services_.agent();
   std::vector<launcher::NodeTask> tasks;
-  for (const HostDoor& door : doors)
-    tasks.push_back({.host = key(door), .command = remote::agent_command(agent.hash, words(door))});
+  for (const HostLogin& login : logins)
+    tasks.push_back(
+        {.host = key(login), .command = remote::agent_command(agent.hash, words(login))});
   const auto limit = kAccessTimeout + services_.settings().duration("connect-timeout");
   AccessOutcomes outcomes;
   for (const auto& answer : launcher::ask_agent(services_.ssh(), tasks, agent, limit, cancel))

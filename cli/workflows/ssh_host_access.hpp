@@ -17,23 +17,23 @@ class SshHostAccess final : public provision::HostAccess {
  public:
   explicit SshHostAccess(Services& services) : services_(services) {}
 
-  Outcomes check(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
+  Outcomes check(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
                  const Cancel& cancel) override;
-  Outcomes open(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
+  Outcomes open(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
                 const std::string& public_key, const Cancel& cancel) override;
   Outcomes close(const state::Cluster& cluster,
-                 std::span<const provision::HostDoor> doors) override;
+                 std::span<const provision::HostLogin> logins) override;
 
  private:
-  using Words = std::function<std::vector<std::string>(const provision::HostDoor& door)>;
-  using Key = std::function<ssh::Host(const provision::HostDoor& door)>;
+  using Words = std::function<std::vector<std::string>(const provision::HostLogin& login)>;
+  using Key = std::function<ssh::Host(const provision::HostLogin& login)>;
 
   /// Runs the agent with the words that `words` returns on each host.
-  Outcomes call(std::span<const provision::HostDoor> doors, const Key& key, const Words& words,
+  Outcomes call(std::span<const provision::HostLogin> logins, const Key& key, const Words& words,
                 const Cancel& cancel);
   /// Runs the agent as the user, over libssh2. Uses OpenSSH's client for hosts that need it or that
   /// refuse libssh2.
-  Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
+  Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
                         const Words& words, const Cancel& cancel);
   /// Returns the user's key files that have a passphrase and are not in an agent.
   std::vector<std::string> locked_keys(const provision::OpenSshUse& use);

@@ -276,15 +276,15 @@ std::uint32_t Communicator::agree_on_context(std::uint32_t wanted) {
 }
 
 std::optional<Communicator> Communicator::split(int color, int key) {
-  struct Wish {
+  struct SplitRequest {
     int color;
     int key;
     std::uint64_t begin;  ///< The number of the new communicators' first call.
   };
-  const Wish mine{color, key, world_->contexts.end()};
-  std::vector<Wish> all(group_->size());
+  const SplitRequest mine{color, key, world_->contexts.end()};
+  std::vector<SplitRequest> all(group_->size());
   all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  const std::uint64_t begin = std::ranges::max(all, {}, &Wish::begin).begin;
+  const std::uint64_t begin = std::ranges::max(all, {}, &SplitRequest::begin).begin;
   const std::uint32_t number = agree_on_context(world_->contexts.lowest_free(0));
   if (number >= kMostContexts)
     throw Error(ErrorKind::usage, "split: there are " + std::to_string(kMostContexts) +

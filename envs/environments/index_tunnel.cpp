@@ -116,13 +116,13 @@ UniqueFd IndexTunnel::open_stream() {
   std::pair<UniqueFd, UniqueFd> ends = make_pair_of_sockets();
   Client& client = clients_.emplace_back();
   client.thread = std::jthread([this, &client, end = std::move(ends.second)]() mutable {
-    attend(std::move(end));
+    serve_client(std::move(end));
     client.is_over = true;
   });
   return std::move(ends.first);
 }
 
-void IndexTunnel::attend(UniqueFd client) {
+void IndexTunnel::serve_client(UniqueFd client) {
   const http::Forwarding forwarding{
       .login = Secret("Basic " + base64_encode(std::string(kUser) + ":" + password_)),
       .connect = [this](const std::string& host, std::uint16_t port) {

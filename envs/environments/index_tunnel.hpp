@@ -42,7 +42,7 @@ class IndexTunnel {
   std::uint16_t read_port() const;
   void serve();
   UniqueFd open_stream();
-  void attend(UniqueFd client);
+  void serve_client(UniqueFd client);
   UniqueFd connect(const std::string& host, std::uint16_t port);
 
   /// A connection of one of the node's programs.

@@ -1,6 +1,7 @@
 #include "launcher/engines/mpirun.hpp"
 
 #include "agent/protocol/plan.hpp"
+#include "agent/protocol/silence.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -58,11 +59,12 @@ void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
   // The daemons carry the job's marker too, so that a sweep finds them.
   const std::string marker = std::string(agent::kJobMarker) + "=" + plan.job_id;
   arguments.runtime(kDaemon, "env " + marker + (plan.version == OpenMpi::v4 ? " orted" : " prted"));
-  // Both sides notice within 14 s that a node is cut off: its daemon then ends the ranks there. By
-  // default they wait for eight minutes.
-  arguments.runtime(kKeepaliveAfter, "5");
-  arguments.runtime(kKeepaliveEvery, "3");
-  arguments.runtime(kKeepaliveTries, "3");
+  // Both sides notice soon that a node is cut off: its daemon then ends the ranks there. By default
+  // they wait for eight minutes.
+  constexpr agent::Probes kProbes = agent::kNodeProbes;
+  arguments.runtime(kKeepaliveAfter, std::to_string(kProbes.after.count()));
+  arguments.runtime(kKeepaliveEvery, std::to_string(kProbes.every.count()));
+  arguments.runtime(kKeepaliveTries, std::to_string(kProbes.count));
   if (!plan.network) return;
   arguments.runtime(kDaemonNetwork, *plan.network);
   arguments.add({"--mca", "btl_tcp_if_include", *plan.network});

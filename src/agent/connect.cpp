@@ -13,6 +13,8 @@
 namespace fastgpu::agent {
 namespace {
 
+constexpr int kBacklog = 1'024;
+
 /// Parses an address. The family is AF_UNSPEC for malformed text.
 sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
   sockaddr_storage out{};
@@ -26,6 +28,18 @@ sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
     v6.sin6_port = htons(port);
   }
   return out;
+}
+
+template <class Address>
+UniqueFd listen_at(int family, const Address& address) {
+  UniqueFd listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return {};
+  const int no = 0;
+  if (family == AF_INET6) ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0)
+    return {};
+  return listener;
 }
 
 }  // namespace
@@ -58,6 +72,19 @@ int result_of_connection(int socket) {
   int failure = 0;
   socklen_t size = sizeof failure;
   return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 ? failure : errno;
+}
+
+UniqueFd listen_on(std::uint16_t port) {
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_addr = in6addr_any;
+  v6.sin6_port = htons(port);
+  if (UniqueFd listener = listen_at(AF_INET6, v6)) return listener;
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = htonl(INADDR_ANY);
+  v4.sin_port = htons(port);
+  return listen_at(AF_INET, v4);
 }
 
 }  // namespace fastgpu::agent

@@ -25,4 +25,8 @@ ConnectAttempt begin_connection(const std::string& address, std::uint16_t port);
 /// Returns 0 or the errno of a connection that is not in progress any more.
 int result_of_connection(int socket);
 
+/// Returns a listener for IPv4 and IPv6, or for IPv4 alone on a node without IPv6; none if the port
+/// is taken.
+UniqueFd listen_on(std::uint16_t port);
+
 }  // namespace fastgpu::agent

@@ -49,7 +49,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
     Subcommand{"probe-links", "< ORDER", run_probe_links},
     Subcommand{"put-files",
-               "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach WORD...]] < FILES",
+               "DIR [--facts] [--new-job JOB_DIR] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach "
+               "WORD...]] < FILES",
                run_put_files},
     Subcommand{"receive",
                "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "
@@ -75,6 +76,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"job-show", "ID", run_job_show},
     Subcommand{"job-stacks", "DIR", run_job_stacks},
     Subcommand{"job-usage", "DIR", run_job_usage},
     Subcommand{"guard-set", "< ORDER", run_guard_set},

@@ -3,22 +3,19 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <system_error>
 #include <thread>
 
-#include "base/pulse.hpp"
-
 namespace fastgpu::agent {
 
-void start_pulse() try {
+void start_pulse(std::chrono::milliseconds interval) try {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // The main thread handles signals.
-  std::thread([] {
+  std::thread([interval] {
     for (;;) {
-      std::this_thread::sleep_for(kBetweenPulses);
+      std::this_thread::sleep_for(interval);
       if (::write(STDERR_FILENO, &kPulse, 1) < 0) return;
     }
   }).detach();

@@ -86,7 +86,7 @@ UniqueFd connect_to_broker(const fs::path& path) {
   return {};
 }
 
-bool send_socket(const UniqueFd& visitor) noexcept {
+bool send_socket(const UniqueFd& client) noexcept {
   const UniqueFd handed(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!handed) return false;
   Message message;
@@ -96,14 +96,14 @@ bool send_socket(const UniqueFd& visitor) noexcept {
   control->cmsg_len = CMSG_LEN(sizeof(int));
   const int fd = handed.get();
   std::memcpy(CMSG_DATA(control), &fd, sizeof fd);
-  return ::sendmsg(visitor.get(), &message.header, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+  return ::sendmsg(client.get(), &message.header, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-UniqueFd receive_socket(const UniqueFd& door) {
+UniqueFd receive_socket(const UniqueFd& broker) {
   Message message;
   ssize_t size = 0;
   do
-    size = ::recvmsg(door.get(), &message.header, MSG_CMSG_CLOEXEC);
+    size = ::recvmsg(broker.get(), &message.header, MSG_CMSG_CLOEXEC);
   while (size < 0 && errno == EINTR);
   const cmsghdr* const control = size == 1 ? CMSG_FIRSTHDR(&message.header) : nullptr;
   if (control == nullptr || control->cmsg_type != SCM_RIGHTS) return {};

@@ -2,7 +2,7 @@
 //
 // A socket always belongs to the network in which it was made, whichever process has it. So a
 // program that cannot enter a namespace still reaches the hosts there, by a socket from the
-// namespace's door.
+// namespace's broker.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ namespace fastgpu {
 /// there.
 UniqueFd listen_for_sockets(const std::filesystem::path& path);
 
-/// Connects to the door at `path`. The result is empty if no process listens there.
+/// Connects to the broker at `path`. The result is empty if no process listens there.
 UniqueFd connect_to_broker(const std::filesystem::path& path);
 
-/// Sends a new TCP socket of our network to the visitor. Returns false if the visitor has gone.
-bool send_socket(const UniqueFd& visitor) noexcept;
+/// Sends a new TCP socket of our network to the client. Returns false if the client has gone.
+bool send_socket(const UniqueFd& client) noexcept;
 
-/// Returns the TCP socket from the door, which is not connected yet; empty if the other side has
+/// Returns the TCP socket from the broker, which is not connected yet; empty if the other side has
 /// gone. Waits for at most 5 s.
-UniqueFd receive_socket(const UniqueFd& door);
+UniqueFd receive_socket(const UniqueFd& broker);
 
 }  // namespace fastgpu

@@ -45,6 +45,9 @@ struct Task {
   /// Keeps standard input open after the last piece, and closes it when the run is cancelled or
   /// times out. A supervisor on the host then ends the programs that it started.
   bool hold_input_open = false;
+  /// Ends the command, once it has begun, if no byte is sent in either direction for this long; 0
+  /// for no limit. For commands with regular signs of life.
+  std::chrono::milliseconds silence{0};
   /// The limit for each stream. If a host sends more, the task ends with ErrorKind::remote.
   std::uint64_t most_output = kMostAnswer;
 };

@@ -33,7 +33,7 @@ extern "C" int sign_callback(LIBSSH2_SESSION*, unsigned char** signature, std::s
 }
 
 std::unique_ptr<Stream> direct(const Host& host) {
-  return std::make_unique<TcpStream>(host.address, host.port, host.door);
+  return std::make_unique<TcpStream>(host.address, host.port, host.socket_broker);
 }
 
 std::string known_fingerprints(std::span<const std::string> blobs) {

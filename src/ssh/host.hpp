@@ -35,8 +35,9 @@ struct Host {
   NodeName name{};        ///< The name for messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
-  /// The door into the network of `address` (base/socket_broker.hpp); empty for our own network.
-  std::filesystem::path door{};
+  /// The socket of the broker for the network of `address` (base/socket_broker.hpp); empty for our
+  /// own network.
+  std::filesystem::path socket_broker{};
   std::string user{};
   std::filesystem::path identity{};  ///< The private key file: Ed25519, in OpenSSH's format.
   /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. If the

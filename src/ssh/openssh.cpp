@@ -89,7 +89,7 @@ constexpr std::string_view kIgnoreUnknown = "IgnoreUnknown *\n";
 
 std::string section_of(const Host& host, const std::filesystem::path& known_hosts,
                        const std::string& alias) {
-  if (!host.door.empty())
+  if (!host.socket_broker.empty())
     throw Error(ErrorKind::usage, host.name.value +
                                       " is in a network of its own that OpenSSH does not reach: "
                                       "use `fastgpu ssh`");

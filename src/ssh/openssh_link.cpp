@@ -48,7 +48,7 @@ bool drain(const UniqueFd& fd, std::string& text, std::size_t most) {
 OpenSshLink::OpenSshLink(const Host& host, std::string line,
                          std::chrono::milliseconds connect_timeout)
     : host_(host), line_(std::move(line)), connect_timeout_(connect_timeout) {
-  if (!host.door.empty())
+  if (!host.socket_broker.empty())
     throw error(ErrorKind::internal, "OpenSSH's client does not reach a network of its own");
 }
 

@@ -296,8 +296,12 @@ void RunningCommand::wind_down(const Error& why, time_point now) {
 }
 
 RunningCommand::time_point RunningCommand::silent_until() const {
-  const bool is_watched = options_.silence.count() > 0 && moved_at_ != time_point::max();
-  return is_watched ? moved_at_ + options_.silence : time_point::max();
+  const bool is_running = moved_at_ != time_point::max();
+  const bool is_watched = options_.silence.count() > 0 && is_running;
+  const auto until = is_watched ? moved_at_ + options_.silence : time_point::max();
+  const bool has_begun = is_running && output_.preamble.ended();
+  return task_.silence.count() > 0 && has_begun ? std::min(until, moved_at_ + task_.silence)
+                                                : until;
 }
 
 Error RunningCommand::too_late() const {
@@ -315,6 +319,9 @@ Error RunningCommand::not_begun() const {
 }
 
 Error RunningCommand::too_silent() const {
+  if (task_.silence.count() > 0)
+    return {ErrorKind::timeout,
+            place(task_.host) + ": no sign of life for " + to_string(task_.silence)};
   return {ErrorKind::timeout, place(task_.host) + ": no answer for " + to_string(options_.silence) +
                                   " (FASTGPU_ANSWER_TIMEOUT)"};
 }

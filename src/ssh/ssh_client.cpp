@@ -38,7 +38,7 @@ std::size_t descriptors_for(const Host& host) {
 }
 
 /// Returns the address of the sshd that is contacted first.
-std::string first_door(const Host& host) {
+std::string first_hop(const Host& host) {
   const Host& first = host.jumps.empty() ? host : host.jumps.front();
   return first.address + " " + std::to_string(first.port);
 }
@@ -72,7 +72,7 @@ class Run {
         results_(tasks_.size()),
         scratch_(kScratch) {
     for (std::size_t i = 0; i < tasks_.size(); ++i)
-      waiting_[first_door(tasks_[i].host)].push_back(i);
+      waiting_[first_hop(tasks_[i].host)].push_back(i);
   }
 
   std::vector<HostResult<Exit>> all() {
@@ -94,11 +94,11 @@ class Run {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
            const Timeouts& timeouts, Identities& identities, IdleConnections& idle, time_point now)
         : index(task_index),
-          door(std::move(where)),
+          hop(std::move(where)),
           command(task, options, timeouts, identities, idle, now) {}
 
     std::size_t index;
-    std::string door;
+    std::string hop;
     RunningCommand command;
     bool logging_in = true;  // True while it is counted in logins_.
     bool ready = true;
@@ -106,8 +106,8 @@ class Run {
 
   void start_more() {
     const time_point now = std::chrono::steady_clock::now();
-    for (auto door = waiting_.begin(); door != waiting_.end();) {
-      auto& [where, queue] = *door;
+    for (auto hop = waiting_.begin(); hop != waiting_.end();) {
+      auto& [where, queue] = *hop;
       while (!queue.empty() && flights_.size() < width_ && logins_[where] < kLoginsAtOnce) {
         const std::size_t index = queue.front();
         const std::size_t wanted = descriptors_for(tasks_[index].host);
@@ -120,7 +120,7 @@ class Run {
         flights_.emplace_back(index, where, tasks_[index], options_, timeouts_, identities_, idle_,
                               now);
       }
-      door = queue.empty() ? waiting_.erase(door) : std::next(door);
+      hop = queue.empty() ? waiting_.erase(hop) : std::next(hop);
       if (flights_.size() >= width_) return;
     }
   }
@@ -154,7 +154,7 @@ class Run {
       const bool ended = flight->ready && flight->command.step(now, scratch_);
       if (flight->logging_in && (ended || !flight->command.logging_in())) {
         flight->logging_in = false;
-        --logins_[flight->door];
+        --logins_[flight->hop];
       }
       if (ended) {
         const std::size_t index = flight->index;
@@ -199,7 +199,7 @@ class Run {
   const Cancel& cancel_;
   std::size_t room_;
   std::size_t width_;
-  // The tasks that have not begun, by their first door.
+  // The tasks that have not begun, by their first hop.
   std::map<std::string, std::list<std::size_t>> waiting_;
   std::map<std::string, int> logins_;
   std::list<Flight> flights_;

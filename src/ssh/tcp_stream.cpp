@@ -28,12 +28,12 @@ void tune(int fd) noexcept {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 35'000);
 }
 
-UniqueFd socket_behind(const std::filesystem::path& door) {
+UniqueFd socket_behind(const std::filesystem::path& broker) {
   UniqueFd socket;
-  if (const UniqueFd knocked = connect_to_broker(door)) socket = receive_socket(knocked);
+  if (const UniqueFd connection = connect_to_broker(broker)) socket = receive_socket(connection);
   if (!socket)
     throw Error(ErrorKind::transient,
-                "no answer at " + door.string() + ", the way to this host: is it running?");
+                "no answer at " + broker.string() + ", the way to this host: is it running?");
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   return socket;
 }
@@ -51,8 +51,8 @@ Error connect_error(int error_number) {
 void TcpStream::start_next_address() {
   const SocketAddress& address = resolution_.addresses().at(next_address_);
   constexpr int kType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-  socket_ = door_.empty() ? UniqueFd(::socket(address.storage.ss_family, kType, IPPROTO_TCP))
-                          : socket_behind(door_);
+  socket_ = broker_.empty() ? UniqueFd(::socket(address.storage.ss_family, kType, IPPROTO_TCP))
+                            : socket_behind(broker_);
   if (!socket_) {
     next_address_after(errno);
     return;

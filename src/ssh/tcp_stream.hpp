@@ -14,9 +14,10 @@ namespace fastgpu::ssh {
 /// Tries the addresses of a name one after another.
 class TcpStream final : public Stream {
  public:
-  /// Connects from the network behind `door` (base/socket_broker.hpp), or from ours if it is empty.
-  TcpStream(const std::string& address, std::uint16_t port, std::filesystem::path door)
-      : resolution_(address, port), door_(std::move(door)) {}
+  /// Connects from the network behind `broker` (base/socket_broker.hpp), or from ours if it is
+  /// empty.
+  TcpStream(const std::string& address, std::uint16_t port, std::filesystem::path broker)
+      : resolution_(address, port), broker_(std::move(broker)) {}
 
   bool connect() override;
   ssize_t read_some(char* buffer, std::size_t size) override;
@@ -29,7 +30,7 @@ class TcpStream final : public Stream {
   void next_address_after(int error_number);
 
   Resolution resolution_;
-  std::filesystem::path door_;
+  std::filesystem::path broker_;
   std::size_t next_address_ = 0;
   UniqueFd socket_;
   bool connected_ = false;

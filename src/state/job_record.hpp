@@ -24,6 +24,9 @@ enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0, all };  ///< The ranks that read our standard input.
 /// Whether processes that programs leave behind outlive a job that ends well.
 enum class Leftovers : std::uint8_t { ended, kept };
+/// What happens to a job when the disk of its logs is full: programs get the errors of their
+/// writes, output is dropped, or the job is ended.
+enum class FullDisk : std::uint8_t { fails, drops, stops };
 /// Whether a job has its slots for itself, or shares them with any other that asks for them.
 enum class Sharing : std::uint8_t { exclusive, shared };
 enum class Crowding : std::uint8_t {
@@ -101,6 +104,7 @@ struct JobSpec {
   std::optional<ArrayElement> array{};  ///< Absent for a job that is not part of an array.
   Input input = Input::none;
   Leftovers leftovers = Leftovers::ended;
+  FullDisk on_full = FullDisk::fails;
   EngineKind engine = EngineKind::mpirun;
   SlurmOptions slurm{};
   KubernetesOptions kubernetes{};

@@ -70,6 +70,9 @@ class Store {
   void insert_job(Job& job, const JobName& name);
   /// Takes the first free name of those for later jobs.
   std::string take_job_id(const JobName& name);
+  /// Inserts a job that another machine has started, under its id NAME-NUMBER, which no later job
+  /// here gets.
+  void insert_foreign_job(const Job& job, const JobName& name, int number);
   /// Inserts a job under an id that take_job_id() has returned, or that begins with such an id and
   /// a dot.
   void insert_job_as(const Job& job);

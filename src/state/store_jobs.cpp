@@ -71,6 +71,16 @@ void Store::insert_job(Job& job, const JobName& name) {
   job.id = std::move(numbered.id);
 }
 
+void Store::insert_foreign_job(const Job& job, const JobName& name, int number) {
+  atomically([&] {
+    database_->write("store:insert_foreign_job",
+                     "INSERT INTO job_numbers(name, last) VALUES(?, ?)"
+                     " ON CONFLICT(name) DO UPDATE SET last=max(last, excluded.last)",
+                     name.value, number);
+    insert_job_as(job);
+  });
+}
+
 void Store::update_job(const Job& job) {
   const int updated = database_->write(
       "store:update_job",

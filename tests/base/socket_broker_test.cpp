@@ -13,24 +13,24 @@ using namespace fastgpu;
 namespace {
 
 struct Met {
-  UniqueFd visitor;  ///< Our end.
-  UniqueFd door;     ///< Theirs.
+  UniqueFd client;  ///< Our end.
+  UniqueFd broker;  ///< Theirs.
 };
 
 Met meet(const std::filesystem::path& path, const UniqueFd& listener) {
-  UniqueFd door = connect_to_broker(path);
-  return {UniqueFd(::accept(listener.get(), nullptr, nullptr)), std::move(door)};
+  UniqueFd broker = connect_to_broker(path);
+  return {UniqueFd(::accept(listener.get(), nullptr, nullptr)), std::move(broker)};
 }
 
 }  // namespace
 
-TEST_CASE("a door hands out TCP sockets that are not connected yet") {
+TEST_CASE("a broker hands out TCP sockets that are not connected yet") {
   const test::TempDirectory folder;
-  const auto path = folder.path() / "door";
+  const auto path = folder.path() / "broker";
   const UniqueFd listener = listen_for_sockets(path);
   const Met met = meet(path, listener);
-  CHECK(send_socket(met.visitor));
-  const UniqueFd taken = receive_socket(met.door);
+  CHECK(send_socket(met.client));
+  const UniqueFd taken = receive_socket(met.broker);
   REQUIRE(taken);
   int protocol = 0;
   socklen_t size = sizeof protocol;
@@ -41,17 +41,17 @@ TEST_CASE("a door hands out TCP sockets that are not connected yet") {
   CHECK(::getpeername(taken.get(), reinterpret_cast<sockaddr*>(&peer), &size) != 0);
 }
 
-TEST_CASE("a door may lie deeper than a socket's address is long") {
+TEST_CASE("a broker may lie deeper than a socket's address is long") {
   const test::TempDirectory folder;
   const auto deep = folder.path() / std::string(200, 'a') / std::string(200, 'b');
   std::filesystem::create_directories(deep);
-  const UniqueFd listener = listen_for_sockets(deep / "door");
-  CHECK(meet(deep / "door", listener).door);
+  const UniqueFd listener = listen_for_sockets(deep / "broker");
+  CHECK(meet(deep / "broker", listener).broker);
 }
 
-TEST_CASE("nobody answers where there is no door, or one that is shut") {
+TEST_CASE("nobody answers where there is no broker, or one that is shut") {
   const test::TempDirectory folder;
-  const auto path = folder.path() / "door";
+  const auto path = folder.path() / "broker";
   CHECK_FALSE(connect_to_broker(path));
   CHECK_FALSE(connect_to_broker(folder.path() / "no" / "folder"));
   { const UniqueFd listener = listen_for_sockets(path); }
@@ -60,20 +60,20 @@ TEST_CASE("nobody answers where there is no door, or one that is shut") {
   CHECK(connect_to_broker(path));
 }
 
-TEST_CASE("a door that closes without a word has handed out nothing") {
+TEST_CASE("a broker that closes without a word has handed out nothing") {
   const test::TempDirectory folder;
-  const auto path = folder.path() / "door";
+  const auto path = folder.path() / "broker";
   const UniqueFd listener = listen_for_sockets(path);
   Met met = meet(path, listener);
-  met.visitor = UniqueFd();
-  CHECK_FALSE(receive_socket(met.door));
+  met.client = UniqueFd();
+  CHECK_FALSE(receive_socket(met.broker));
 }
 
-TEST_CASE("a visitor who has gone is noticed") {
+TEST_CASE("a client who has gone is noticed") {
   const test::TempDirectory folder;
-  const auto path = folder.path() / "door";
+  const auto path = folder.path() / "broker";
   const UniqueFd listener = listen_for_sockets(path);
   Met met = meet(path, listener);
-  met.door = UniqueFd();
-  CHECK_FALSE(send_socket(met.visitor));
+  met.broker = UniqueFd();
+  CHECK_FALSE(send_socket(met.client));
 }

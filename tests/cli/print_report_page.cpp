@@ -69,6 +69,9 @@ JobEvidence sample() {
                                             : ""});
   for (const char* node : {"demo-0", "demo-1"})
     evidence.usage.push_back(usage_of(node));
+  evidence.metrics = {{"loss", {}}, {"val_acc", {{.value = 0.5}, {.value = 0.75}}}, {"once", {{}}}};
+  for (int i = 0; i < 42; ++i)
+    evidence.metrics[0].points.push_back({.time = kBegin + i * kSecond, .value = 2.0 / (i + 1)});
   return evidence;
 }
 

@@ -90,15 +90,17 @@ class Report(unittest.TestCase):
     def test_the_nodes_have_charts_whose_curves_are_inside(self):
         root = ElementTree.fromstring(PAGE)
         charts = root.findall(".//svg")
-        self.assertEqual(len(charts), 2 * 5)  # CPU, memory, network, GPUs and their memory.
+        # Of nodes CPU, memory, network, GPUs and their memory; of metrics two.
+        self.assertEqual(len(charts), 2 * 5 + 2)
         for line in root.findall(".//svg/polyline"):
             points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
-            self.assertEqual(len(points), 42)
+            self.assertIn(len(points), (42, 2) if line.get("class") == "metric" else (42,))
             for x, y in points:
                 self.assertTrue(0 <= x <= 1000 and 0 <= y <= 100, (x, y))
         text = "".join(root.itertext())
         self.assertIn("memory 4.3 GB, most 8.4 GB of 16 GB", text)
         self.assertIn("/root/<b>/rank-0.json", text)
+        self.assertIn("loss 2 to 0.04762, from 0.04762 to 2", text)
 
     def test_it_fits_narrow_and_wide_windows_in_chromium(self):
         for width in (400, 1600):

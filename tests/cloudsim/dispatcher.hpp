@@ -1,14 +1,14 @@
-// Passes each request to the face of its vendor, and applies the faults that a test has ordered.
+// Passes each request to the api of its vendor, and applies the faults that a test has ordered.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "cloudsim/face.hpp"
 #include "cloudsim/faults.hpp"
 #include "cloudsim/ledger.hpp"
 #include "cloudsim/throttle.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim {
 
@@ -27,18 +27,18 @@ struct Simulation {
 
 class Dispatcher {
  public:
-  Dispatcher(Simulation& simulation, std::vector<std::unique_ptr<Face>> faces)
-      : simulation_(simulation), faces_(std::move(faces)) {}
+  Dispatcher(Simulation& simulation, std::vector<std::unique_ptr<VendorApi>> apis)
+      : simulation_(simulation), apis_(std::move(apis)) {}
 
   Reply handle(const Request& request);
 
  private:
-  Face* face_of(const Request& request) const;
-  Reply answer(Face& face, const Call& call, const std::optional<Fault>& fault);
-  Reply act(Face& face, const Call& call);
+  VendorApi* api_of(const Request& request) const;
+  Reply answer(VendorApi& api, const Call& call, const std::optional<Fault>& fault);
+  Reply act(VendorApi& api, const Call& call);
 
   Simulation& simulation_;
-  std::vector<std::unique_ptr<Face>> faces_;
+  std::vector<std::unique_ptr<VendorApi>> apis_;
 };
 
 }  // namespace fastgpu::cloudsim

@@ -105,12 +105,12 @@ int run(const SimulatorOptions& options) {
   Simulation simulation{SimulatedWorld(options.seed, settings_of(options))};
   simulation.latency = options.latency;
   load_scenario(simulation.world, options.scenario);
-  std::vector<std::unique_ptr<Face>> faces;
-  faces.push_back(aws_face(facts_of(options, "aws.json")));
-  faces.push_back(huawei_face(facts_of(options, "huawei.json")));
-  faces.push_back(tencent_face(facts_of(options, "tencent.json")));
-  faces.push_back(alibaba_face(facts_of(options, "alibaba.json")));
-  Dispatcher dispatcher(simulation, std::move(faces));
+  std::vector<std::unique_ptr<VendorApi>> apis;
+  apis.push_back(aws_api(facts_of(options, "aws.json")));
+  apis.push_back(huawei_api(facts_of(options, "huawei.json")));
+  apis.push_back(tencent_api(facts_of(options, "tencent.json")));
+  apis.push_back(alibaba_api(facts_of(options, "alibaba.json")));
+  Dispatcher dispatcher(simulation, std::move(apis));
   std::unique_ptr<LocalMachines> machines;
   std::unique_ptr<Server> metadata_server;
   if (options.boot == "local") {

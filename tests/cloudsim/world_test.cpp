@@ -38,14 +38,14 @@ std::vector<std::string> launch(SimulatedWorld& world, const LaunchOrder& order)
 }
 
 template <class Act>
-TroubleKind trouble_of(Act act) {
+ApiFailureKind failure_of(Act act) {
   try {
     act();
-  } catch (const ApiFailure& trouble) {
-    return trouble.kind();
+  } catch (const ApiFailure& failure) {
+    return failure.kind();
   }
-  FAIL("there was no trouble");
-  return TroubleKind::in_use;
+  FAIL("there was no failure");
+  return ApiFailureKind::in_use;
 }
 
 void pass(SimulatedWorld& world, milliseconds time) {
@@ -76,7 +76,7 @@ TEST_CASE("an instance goes from pending to running, stopped and terminated, eac
 TEST_CASE("a batch gets what the stock has, but nothing below its minimum") {
   SimulatedWorld world = world_with(3, 1000);
   CHECK(launch(world, order_of(1, 2)).size() == 2);
-  CHECK(trouble_of([&] { launch(world, order_of(2, 2)); }) == TroubleKind::no_stock);
+  CHECK(failure_of([&] { launch(world, order_of(2, 2)); }) == ApiFailureKind::no_stock);
   CHECK(launch(world, order_of(1, 5)).size() == 1);
 }
 
@@ -88,13 +88,13 @@ TEST_CASE("stock comes back when an instance stops, and another may take it befo
   pass(world, 5s);
 
   CHECK(launch(world, order_of(1, 1)).size() == 1);
-  CHECK(trouble_of([&] { world.start(first); }) == TroubleKind::no_stock);
+  CHECK(failure_of([&] { world.start(first); }) == ApiFailureKind::no_stock);
 }
 
 TEST_CASE("a quota counts the vCPUs of all that is not terminated") {
   SimulatedWorld world = world_with(-1, 16);
   const auto ids = launch(world, order_of(2, 2));
-  CHECK(trouble_of([&] { launch(world, order_of(1, 1)); }) == TroubleKind::quota);
+  CHECK(failure_of([&] { launch(world, order_of(1, 1)); }) == ApiFailureKind::quota);
 
   world.terminate(world.instances.at(ids.front()));
   pass(world, 5s);
@@ -109,7 +109,7 @@ TEST_CASE("a token answers twice with the same instances, and not to another req
   CHECK(launch(world, order) == ids);
 
   order.fingerprint = "b";
-  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::token_mismatch);
+  CHECK(failure_of([&] { launch(world, order); }) == ApiFailureKind::token_mismatch);
 }
 
 TEST_CASE("a token whose instances are gone says so, or answers with them where a cloud does") {
@@ -119,7 +119,7 @@ TEST_CASE("a token whose instances are gone says so, or answers with them where 
   world.terminate(world.instances.at(ids.front()));
   pass(world, 5s);
 
-  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::token_terminated);
+  CHECK(failure_of([&] { launch(world, order); }) == ApiFailureKind::token_terminated);
   order.token_outlives = true;
   CHECK(launch(world, order) == ids);
 }
@@ -127,7 +127,7 @@ TEST_CASE("a token whose instances are gone says so, or answers with them where 
 TEST_CASE("a token that failed for want of stock asks anew") {
   SimulatedWorld world = world_with(0, 1000);
   const LaunchOrder order = order_of(1, 1, "t");
-  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::no_stock);
+  CHECK(failure_of([&] { launch(world, order); }) == ApiFailureKind::no_stock);
   world.catalogues["acme"].offers.begin()->second.stock = 1;
   CHECK(launch(world, order).size() == 1);
 }
@@ -155,7 +155,7 @@ TEST_CASE("a spot instance is taken away when its notice has run out, and a low 
   LaunchOrder order = order_of(1, 1);
   order.like.market = Market::spot;
   order.highest_price = 0.5;
-  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::price_too_low);
+  CHECK(failure_of([&] { launch(world, order); }) == ApiFailureKind::price_too_low);
 
   order.highest_price = 1.5;
   Instance& made = world.instances.at(launch(world, order).front());
@@ -202,7 +202,7 @@ TEST_CASE("what is used cannot go, and what is part of something goes with it") 
   Resource& subnet = world.add(kScope, "subnet", "s");
   subnet.uses = {"v"};
 
-  CHECK(trouble_of([&] { world.remove(vpc); }) == TroubleKind::in_use);
+  CHECK(failure_of([&] { world.remove(vpc); }) == ApiFailureKind::in_use);
   world.remove(subnet);
   world.remove(vpc);
   CHECK(group.deleted.has_value());
@@ -217,7 +217,7 @@ TEST_CASE("a subnet hands out each address once, takes it back, and can be used 
   const auto ids = launch(world, order);
   CHECK(world.instances.at(ids.front()).private_address == "10.0.0.4");
   CHECK(world.free_addresses(subnet) == 0);
-  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::addresses_used_up);
+  CHECK(failure_of([&] { launch(world, order); }) == ApiFailureKind::addresses_used_up);
 
   world.terminate(world.instances.at(ids.front()));
   pass(world, 5s);

@@ -61,6 +61,8 @@ struct FollowedJob {
   explicit FollowedJob(std::string first, std::string second)
       : client([this](const FakeSsh::Seen& asked) -> FakeReply {
           if (asked.command.find("job-follow") == std::string::npos) return {};
+          if (const auto failure = failures.find(asked.host); failure != failures.end())
+            return {.failure = failure->second};
           return {.out = asked.host == "n-0" ? answers[0] : answers[1]};
         }),
         answers{std::move(first), std::move(second)} {}
@@ -78,6 +80,7 @@ struct FollowedJob {
   NodeCommands commands{{"0123456789abcdef"}, "train-1"};
   FakeSsh client;
   std::vector<std::string> answers;
+  std::map<std::string, Error> failures{};  ///< The nodes that cannot be reached.
   Recorder seen;
 };
 
@@ -195,6 +198,39 @@ TEST_CASE("a full disk is told once for each node") {
   Following following = world.following();
   following.run(never);
   CHECK(world.seen.full == std::vector<std::string>{"n-0:" + end.full, "n-1:" + end.full});
+}
+
+TEST_CASE("a disk that is full while the job runs is told at once, and once") {
+  agent::RankEnd end;
+  end.full = "/jobs/train-1/ranks";
+  end.rank = 2;
+  const std::string full = frame({.kind = FrameKind::full_disk}, end.full);
+  const std::string status = frame({.kind = FrameKind::rank_status, .rank = 2}, to_text(end));
+  FollowedJob world(last(), full + full + data(2, "x") + status + last());
+  const Cancel never;
+  Following following = world.following();
+  following.catch_up(std::chrono::seconds(1));
+  CHECK(world.seen.full == std::vector<std::string>{"n-1:" + end.full});
+}
+
+TEST_CASE("a first node that is not reached any more is lost, with the reason") {
+  agent::RankEnd end;
+  end.told = true;
+  const auto told = [&](int rank) {
+    end.rank = rank;
+    return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
+  };
+  const Error silence(ErrorKind::timeout, "n-0: no sign of life for 6s");
+  FollowedJob world("", told(2) + told(3) + last());
+  world.failures.insert({"n-0", silence});
+  FollowingOptions options;
+  options.lost_after = std::chrono::milliseconds(600);
+  const Cancel never;
+  Following following = world.following(options);
+  following.run(never);
+  REQUIRE(following.report().lost.size() == 1);
+  CHECK(following.report().lost.front().node.value == "n-0");
+  CHECK(following.report().lost.front().why == silence.what());
 }
 
 TEST_CASE("statuses of any length are kept short") {

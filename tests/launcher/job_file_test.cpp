@@ -30,6 +30,7 @@ command: [python, train.py, --lr, 0.1, ""]
 timeout: 2h
 grace: 30s
 keep_processes: true
+on_full: stop
 detach: true
 engine: slurm
 slurm: {partition: gpu, account: ab12, qos: high, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}
@@ -67,6 +68,7 @@ notify: 'mail -s "$JOB_ID" me'
   CHECK(file.timeout == std::chrono::hours(2));
   CHECK(file.grace == std::chrono::seconds(30));
   CHECK(file.keep_processes == true);
+  CHECK(file.on_full == "stop");
   CHECK(file.detach == true);
   CHECK(file.engine == "slurm");
   REQUIRE(file.slurm);

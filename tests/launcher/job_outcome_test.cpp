@@ -133,6 +133,25 @@ TEST_CASE("where mpirun itself is what failed, its last words are shown") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, job(0, 9))).exit_code == 137);
 }
 
+TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
+  JobReport seen = report({rank(0, 0, 15, 2, true), rank(1, 0, 0, 1, false)}, job(1));
+  seen.launcher_tail =
+      "--------\nmpirun has exited due to process rank 1 with PID 0 on\nnode b exiting improperly. "
+      "There are three reasons this could occur:\n";
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.first_rank == 1);
+  CHECK(outcome.cause == JobEndCause::failure);
+  CHECK(outcome.reason ==
+        "rank 1 on demo-1: ended without MPI_Init or without MPI_Finalize, and mpirun ended the "
+        "other ranks");
+  for (const char* other : {"mpirun has exited due to process rank 1",
+                            "has exited due to process rank x exiting improperly", ""}) {
+    seen.launcher_tail = other;
+    CHECK_FALSE(decide(seen).first_rank);
+  }
+}
+
 TEST_CASE("an end that nobody saw is not called a success") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, std::nullopt)).state == JobState::lost);
 }

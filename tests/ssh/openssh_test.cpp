@@ -45,7 +45,7 @@ TEST_CASE("who is on the way has a section of its own, once") {
 
 TEST_CASE("a host that only we reach is refused") {
   std::vector<Host> hosts = {host("t-0", "10.0.0.1")};
-  hosts[0].door = "/door";
+  hosts[0].socket_broker = "/broker";
   CHECK(test::failure_of([&] { openssh_config(hosts, "/k"); }).kind() == ErrorKind::usage);
 }
 

@@ -236,6 +236,21 @@ TEST_CASE("text of any bytes comes back unchanged") {
   CHECK(store.find_cluster(cluster.id)->user == cluster.user);
 }
 
+TEST_CASE("a job of another machine keeps its id, which no job here gets later") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job foreign{.id = "train-7", .cluster = {"0badcafe"}, .reason = ""};
+  store.insert_foreign_job(foreign, {"train"}, 7);
+  CHECK(store.find_job("train-7"));
+  Job own{.id = "", .cluster = {"0badcafe"}, .reason = ""};
+  store.insert_job(own, {"train"});
+  CHECK(own.id == "train-8");
+  foreign.id = "train-2";
+  store.insert_foreign_job(foreign, {"train"}, 2);
+  store.insert_job(own, {"train"});
+  CHECK(own.id == "train-9");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import shown_documents
 import suite
 from suite import assert_equal, assert_in
 
@@ -55,6 +56,7 @@ class User:
                 f"{words}: exit code {process.returncode}, not {code}\n"
                 f"{process.out[-2000:]}{process.err}"
             )
+        shown_documents.check_output(words, process.out)
         return process
 
     def refused(self, words, code, *said, **more):

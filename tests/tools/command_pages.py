@@ -25,7 +25,7 @@ PAGES = [
     ("version", ["fastgpu version", "fastgpu version -o json"]),
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
-    ("schema", ["fastgpu schema job | head -12"]),
+    ("schema", ["fastgpu schema", "fastgpu schema job | head -12"]),
     (
         "create cluster",
         [

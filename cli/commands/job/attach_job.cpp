@@ -7,6 +7,7 @@ namespace fastgpu::cli {
 namespace {
 
 int run_attach(Context& context, const JobOptions& options) {
+  find_foreign(context, options.job, options.cluster);
   OpenJob open = open_settled(context, options.job);
   if (is_before_its_start(context, open.job)) {
     context.ui().waiting("job " + open.job.id + " is queued");

@@ -11,14 +11,17 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the name of the node that has this address; `host` itself if no node has it.
+/// Returns the name of the node that has this address; `host` itself if no node has it. The other
+/// launchers run on the first node, which is their localhost.
 const std::string& node_name_for(const std::string& host, std::span<const state::Node> nodes) {
   const auto is_named = [&](const state::Node& node) { return node.name.value == host; };
   if (std::ranges::any_of(nodes, is_named)) return host;
   const auto found = std::ranges::find_if(nodes, [&](const state::Node& node) {
     return node.address == host || node.private_address == host;
   });
-  return found == nodes.end() ? host : found->name.value;
+  if (found != nodes.end()) return found->name.value;
+  if (host != "localhost" || nodes.empty()) return host;
+  return std::ranges::min_element(nodes, {}, &state::Node::index)->name.value;
 }
 
 }  // namespace

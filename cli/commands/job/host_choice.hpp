@@ -21,7 +21,8 @@ void describe_host_file(Arguments& arguments, std::string& hosts);
 std::string host_list_of(std::string_view text, const std::string& source);
 
 /// Returns the hosts with the names of their nodes. A host may be an address of its node, by which
-/// SSH or the other nodes reach it; the slots of a node that is named in several ways are added.
+/// SSH or the other nodes reach it, and localhost is the first node; the slots of a node that is
+/// named in several ways are added.
 std::vector<launcher::NodeSlots> with_node_names(std::vector<launcher::NodeSlots> hosts,
                                                  std::span<const state::Node> nodes);
 

@@ -48,6 +48,12 @@ void check_sync(const std::string& path) {
   throw system_error(what, errno);
 }
 
+/// Returns the meaning of --on-full; of no word, that programs get the errors of their writes.
+launcher::FullDisk full_disk_of(std::string_view word) {
+  if (word == "continue") return launcher::FullDisk::drops;
+  return word == "stop" ? launcher::FullDisk::stops : launcher::FullDisk::fails;
+}
+
 /// Returns the variables for the ranks. For a bare NAME that is not set, the error mentions
 /// --environment, because NAME may be meant as an environment.
 std::vector<std::string> own_variables(const RunJobOptions& options,
@@ -130,6 +136,8 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
   if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;
   if (options.keep_processes || file.keep_processes.value_or(false))
     spec.leftovers = launcher::Leftovers::kept;
+  spec.on_full =
+      full_disk_of(options.on_full.empty() ? file.on_full.value_or("") : options.on_full);
   if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;

@@ -60,6 +60,9 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     if (!begun.warning.empty()) context.ui().warn(begun.warning);
     record.engine_job.id = std::move(begun.engine_id);
     if (!record.engine_job.id.empty()) job.record = record;
+  } catch (const launcher::JobIdTaken&) {
+    context.store().erase_job(job.id);  // Its id means another job on the nodes.
+    throw;
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,

@@ -31,6 +31,7 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobEngine
 }
 
 int run_logs(Context& context, const JobOptions& options) {
+  find_foreign(context, options.job, options.cluster);
   OpenJob open = open_settled(context, options.job);
   if (options.follow && is_before_its_start(context, open.job)) {
     open.job = wait_while_queued(context, open.job, std::nullopt);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.hpp"
+#include "cli/workflows/foreign_job.hpp"
 
 namespace fastgpu::cli {
 
@@ -12,7 +13,19 @@ std::shared_ptr<JobOptions> describe_job(Arguments& arguments) {
       arguments.text("JOB", "", "The job; a name without a number is its newest run", options->job);
   job.required = true;
   job.values = Values::job;
+  describe_foreign(arguments, options->cluster);
   return options;
+}
+
+void describe_foreign(Arguments& arguments, std::string& cluster) {
+  Argument& flag = arguments.text("--cluster", "NAME",
+                                  "Find a job there that another machine has started", cluster);
+  flag.letter = "-c";
+  flag.values = Values::cluster;
+}
+
+void find_foreign(Context& context, const std::string& job, const std::string& cluster) {
+  if (!cluster.empty()) record_foreign_job(context, job, cluster);
 }
 
 void describe_tail(Arguments& arguments, JobOptions& options) {

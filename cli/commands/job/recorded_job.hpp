@@ -18,6 +18,7 @@ inline constexpr int kMostLines = 1'000'000'000;
 
 struct JobOptions {
   std::string job;
+  std::string cluster;
   std::optional<int> rank;
   std::optional<int> tail;
   std::optional<std::chrono::milliseconds> timeout;
@@ -27,12 +28,17 @@ struct JobOptions {
   bool dry_run = false;
 };
 
-/// Adds JOB.
+/// Adds JOB and --cluster.
 std::shared_ptr<JobOptions> describe_job(Arguments& arguments);
 /// Adds --tail.
 void describe_tail(Arguments& arguments, JobOptions& options);
 
 std::optional<std::uint64_t> lines_of(const JobOptions& options);  ///< Returns --tail.
+
+/// Adds --cluster.
+void describe_foreign(Arguments& arguments, std::string& cluster);
+/// Records the job if --cluster is given and another machine has started it there.
+void find_foreign(Context& context, const std::string& job, const std::string& cluster);
 
 /// Returns the named job. If its cluster is stopped, or a node of the job has left it, first
 /// records that the job has ended.

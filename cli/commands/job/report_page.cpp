@@ -9,6 +9,7 @@
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/report_metrics.hpp"
 #include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/ui/html.hpp"
@@ -291,8 +292,10 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
   for (const std::string& what : evidence.missing)
     out += "<p class=\"bad\">" + html_text("incomplete: " + what) + "</p>\n";
   const Span span = span_of(evidence, now);
+  const ChartSpan charts{.begin = span.begin, .end = span.end};
   out += timeline(evidence, now) + rank_table(evidence) + placement_table(evidence) +
-         usage_sections(evidence, {.begin = span.begin, .end = span.end}) + log_sections(evidence);
+         metrics_section(evidence, charts) + usage_sections(evidence, charts) +
+         log_sections(evidence);
   return out + "<p class=\"scale\">fastgpu " FASTGPU_VERSION ", " + html_text(utc_text(now)) +
          "; the times of ranks are those of their nodes</p>\n</body>\n</html>\n";
 }
@@ -306,6 +309,7 @@ View report_view(const JobEvidence& evidence, state::TimePoint now) {
   view.root["run"] = evidence.run;
   view.root["ranks"] = Json::array();
   view.root["missing"] = evidence.missing;
+  view.root["metrics"] = metrics_items(evidence);
   add_usage_fields(view.root, evidence);
   view.table.columns = {{"RANK"}, {"NODE"}, {"CODE"}, {"DURATION"}, {"OUTCOME", false, Fit::prose}};
   for (const RankEvidence& rank : evidence.ranks) {

@@ -10,6 +10,7 @@
 #include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
+#include "cli/commands/job/gradient_variables.hpp"
 #include "cli/commands/job/job_input.hpp"
 #include "cli/commands/job/job_nodes.hpp"
 #include "cli/commands/job/job_plan.hpp"
@@ -216,6 +217,7 @@ int run_here(Context& context, const RunJobOptions& options) {
   RemoteTarget target = target_of_job(context, options, file);
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
+  add_gradient_variables(target.cluster, spec.environment);
   const std::vector<launcher::NodeTopology> topologies = place_by_topology(context, target, spec);
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun

@@ -81,6 +81,11 @@ void describe_run_job(Arguments& arguments, RunJobOptions& options) {
                      options.grace);
   arguments.flag("--keep-processes", "Leave daemons of a job that ends well running",
                  options.keep_processes);
+  Argument& full = arguments.text("--on-full", "ACTION",
+                                  "Drop output, or stop the job, if the disk of its logs is full",
+                                  options.on_full);
+  full.values = Values::choice;
+  full.choices = {"continue", "stop"};
   arguments.flag("--detach", "Return at once and leave the job running", options.detach).letter =
       "-d";
   arguments.flag("--check", "Check the nodes first, and do not start on one with an error",

@@ -36,6 +36,7 @@ struct RunJobOptions {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   bool keep_processes = false;
+  std::string on_full;
   bool detach = false;
   bool oversubscribe = false;
   bool share = false;

@@ -22,14 +22,15 @@ namespace {
 
 struct WaitJobOptions {
   std::vector<std::string> names;
+  std::string cluster;
   std::optional<std::chrono::milliseconds> timeout;
   OutFile junit;
 };
 
 /// Waits for the time that all jobs have together.
-class Patience {
+class WaitLimit {
  public:
-  explicit Patience(std::optional<std::chrono::milliseconds> limit)
+  explicit WaitLimit(std::optional<std::chrono::milliseconds> limit)
       : limit_(limit), begin_(std::chrono::steady_clock::now()) {}
 
   /// Returns what is left of it; absent for no limit.
@@ -61,11 +62,11 @@ std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
   if (launcher::has_ended(open.job)) return open.job;
   if (is_before_its_start(context, open.job)) {
     context.ui().waiting("job " + open.job.id + " is queued");
-    const Patience patience(limit);
+    const WaitLimit wait_limit(limit);
     OpenJob begun = open;
     begun.job = wait_while_queued(context, open.job, limit);
     begun.record = *begun.job.record;  // It may have been placed elsewhere meanwhile.
-    return ended_job(context, begun, patience.left());
+    return ended_job(context, begun, wait_limit.left());
   }
   require_running(context, open);
   context.ui().waiting("waiting for job " + open.job.id + " to end");
@@ -101,11 +102,13 @@ int show_all(Context& context, const std::vector<OpenJob>& jobs) {
 
 int run_wait(Context& context, const WaitJobOptions& options) {
   if (!options.junit.path.empty()) check_out_file(options.junit);
+  for (const std::string& name : options.names)
+    find_foreign(context, name, options.cluster);
   std::vector<OpenJob> jobs = jobs_of(context, options.names);
-  const Patience patience(options.timeout);
+  const WaitLimit wait_limit(options.timeout);
   for (OpenJob& open : jobs) {
     try {
-      const auto job = ended_job(context, open, patience.left());
+      const auto job = ended_job(context, open, wait_limit.left());
       if (!job) return kBrokenPipe;
       open.job = *job;
     } catch (const Error&) {
@@ -128,6 +131,7 @@ Action make_wait_job_command(Arguments& arguments) {
       "JOB", "", "Jobs and arrays; a name without a number is its newest run", options->names);
   names.required = true;
   names.values = Values::job;
+  describe_foreign(arguments, options->cluster);
   arguments.duration("--timeout", "Give up after this long; the jobs keep running",
                      options->timeout);
   arguments

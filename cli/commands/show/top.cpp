@@ -11,6 +11,7 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/show/top_view.hpp"
+#include "cli/workflows/job_metrics.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/job.hpp"
 
@@ -31,8 +32,12 @@ struct TopOptions {
 
 using Readings = std::vector<HostResult<launcher::UsageCounters>>;
 
-/// Returns the ids of the cluster's running jobs and the nodes of each.
-std::vector<JobOnNodes> jobs_on_nodes(Context& context, const state::Cluster& cluster) {
+/// The maximum number of jobs whose metrics are read; others are shown without.
+constexpr std::size_t kMostJobs = 16;
+
+/// Returns the cluster's running jobs with the nodes and the metrics of each.
+std::vector<JobOnNodes> jobs_on_nodes(Context& context, const state::Cluster& cluster,
+                                      JobMetrics& metrics) {
   std::vector<JobOnNodes> found;
   for (const state::Job& job : context.store().jobs()) {
     if (job.cluster != cluster.id || job.state != state::JobState::running) continue;
@@ -44,6 +49,8 @@ std::vector<JobOnNodes> jobs_on_nodes(Context& context, const state::Cluster& cl
     }
   }
   std::ranges::reverse(found);
+  for (std::size_t i = 0; i < std::min(found.size(), kMostJobs); ++i)
+    found[i].metrics = metrics.read(found[i].id);
   return found;
 }
 
@@ -63,8 +70,10 @@ int show_once(Context& context, const RemoteTarget& target) {
   wait(context, kOnce);
   const auto nodes = usage_of_nodes(before, read_all(context, target));
   context.cancel().check();
-  context.ui().show(
-      view_of_usage(target.cluster.name.value, nodes, jobs_on_nodes(context, target.cluster)));
+  JobMetrics metrics(context);
+  const auto jobs = jobs_on_nodes(context, target.cluster, metrics);
+  context.cancel().check();
+  context.ui().show(view_of_usage(target.cluster.name.value, nodes, jobs));
   for (const UsageOfNode& node : nodes)
     if (!node.ok()) context.ui().warn(host_line(node.host, node.error().what()));
   return std::ranges::all_of(nodes, &UsageOfNode::ok) ? 0 : 1;
@@ -72,6 +81,7 @@ int show_once(Context& context, const RemoteTarget& target) {
 
 int show_until_stopped(Context& context, const RemoteTarget& target,
                        std::chrono::milliseconds interval) {
+  JobMetrics metrics(context);
   Readings before = read_all(context, target);
   // The first figures come soon, the others at the interval.
   for (auto pause = std::min<std::chrono::milliseconds>(kOnce, interval);; pause = interval) {
@@ -79,8 +89,10 @@ int show_until_stopped(Context& context, const RemoteTarget& target,
     if (context.cancel().requested()) return 0;
     Readings now = read_all(context, target);
     if (context.cancel().requested()) return 0;
-    context.ui().redraw(view_of_usage(target.cluster.name.value, usage_of_nodes(before, now),
-                                      jobs_on_nodes(context, target.cluster)));
+    const auto jobs = jobs_on_nodes(context, target.cluster, metrics);
+    if (context.cancel().requested()) return 0;
+    context.ui().redraw(
+        view_of_usage(target.cluster.name.value, usage_of_nodes(before, now), jobs));
     before = std::move(now);
   }
 }

@@ -78,6 +78,36 @@ Json jobs_json(const NodeName& node, std::span<const JobOnNodes> jobs) {
   return found;
 }
 
+/// Returns "train-1: epoch 3, loss 0.53" for the jobs that have ranks on `node` and on none of the
+/// nodes before it.
+std::string metrics_text(std::size_t node, std::span<const UsageOfNode> nodes,
+                         std::span<const JobOnNodes> jobs) {
+  const auto has_ranks = [](const JobOnNodes& job, const NodeName& name) {
+    return std::ranges::any_of(job.placement, [&](const state::NodeRanks& ranks) {
+      return ranks.node == name && ranks.count > 0;
+    });
+  };
+  std::vector<std::string> texts;
+  for (const JobOnNodes& job : jobs) {
+    const auto first = std::ranges::find_if(
+        nodes, [&](const UsageOfNode& one) { return has_ranks(job, one.host); });
+    const bool is_first = first - nodes.begin() == static_cast<std::ptrdiff_t>(node);
+    if (is_first && !job.metrics.empty()) texts.push_back(job.id + ": " + to_text(job.metrics));
+  }
+  return texts.empty() ? "-" : joined(texts, "; ");
+}
+
+Json metrics_json(std::span<const JobOnNodes> jobs) {
+  Json found = Json::object();
+  for (const JobOnNodes& job : jobs)
+    for (const PrintedMetric& metric : job.metrics)
+      found[job.id].push_back(
+          {{"name", metric.name},
+           {"value", std::isfinite(metric.value) ? Json(metric.value) : Json(nullptr)},
+           {"text", metric.text}});
+  return found;
+}
+
 Json gpu_json(const GpuUsage& gpu) {
   return {{"index", gpu.index},
           {"busy_percent", gpu.percent ? Json(*gpu.percent) : Json(nullptr)},
@@ -145,12 +175,15 @@ View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> node
                         {"GPU MEMORY", false, Fit::optional},
                         {"RECEIVED"},
                         {"SENT"},
-                        {"RANKS", false, Fit::prose}};
-  for (const UsageOfNode& node : nodes) {
-    view.root["nodes"].push_back(node_json(node, jobs));
-    view.table.rows.push_back(row_of(node, jobs));
-    view.names.push_back(node.host.value);
+                        {"RANKS", false, Fit::prose},
+                        {"METRICS", false, Fit::prose}};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    view.root["nodes"].push_back(node_json(nodes[i], jobs));
+    view.table.rows.push_back(row_of(nodes[i], jobs));
+    view.table.rows.back().emplace_back(metrics_text(i, nodes, jobs));
+    view.names.push_back(nodes[i].host.value);
   }
+  view.root["metrics"] = metrics_json(jobs);
   return view;
 }
 

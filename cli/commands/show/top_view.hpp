@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/ui/view.hpp"
+#include "cli/workflows/metric_line.hpp"
 #include "launcher/node_usage.hpp"
 #include "state/job_record.hpp"
 
@@ -21,6 +22,7 @@ std::vector<UsageOfNode> usage_of_nodes(std::span<const HostResult<launcher::Usa
 struct JobOnNodes {
   std::string id;
   std::vector<state::NodeRanks> placement;
+  std::vector<PrintedMetric> metrics{};  ///< The metrics that it printed last; empty for none.
 };
 
 View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> nodes,

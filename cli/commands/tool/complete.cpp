@@ -11,6 +11,7 @@
 #include "cli/program/app.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/completion.hpp"
+#include "cli/program/schemas.hpp"
 #include "cli/program/tokens.hpp"
 #include "envs/environments/record.hpp"
 #include "envs/matrix/matrix.hpp"
@@ -114,6 +115,12 @@ void add_tabled_names(KnownNames& known) {
     for (const provision::cloud::CatalogueRow& row : provision::cloud::catalogue())
       if (row.gpus > 0) out.insert(std::string(row.gpu) + ":" + std::to_string(row.gpus));
     return std::vector<std::string>(out.begin(), out.end());
+  };
+  known.schemas = [] {
+    std::vector<std::string> out;
+    for (const Schema& schema : all_schemas())
+      out.emplace_back(schema.name);
+    return out;
   };
 }
 

@@ -10,7 +10,7 @@
 namespace fgc {
 
 /// The way of data on a communicator.
-struct DeviceWay {
+struct DevicePath {
   fgc_device_way way = FGC_DEVICE_STAGED;
   std::string why_staged{};  ///< Empty with NCCL.
 };
@@ -24,7 +24,7 @@ class OnDevice {
       : comm_(comm.get()), stream_(stream) {}
 
   /// Returns the way. A collective if it is the first call on this communicator.
-  DeviceWay way() {
+  DevicePath path() {
     int way = 0;
     const char* why = "";
     check(fgc_device_way_of(comm_, &way, &why));

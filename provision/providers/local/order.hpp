@@ -45,7 +45,7 @@ constexpr const char* kSshdLog = "/var/log/fastgpu-sshd.log";
 
 // The files in the folder of a world (world.hpp).
 constexpr std::string_view kWorldLock = "/lock";
-constexpr std::string_view kWorldDoor = "/door";
+constexpr std::string_view kWorldBroker = "/broker";
 constexpr std::string_view kUnmapped = "unmapped";  ///< The first answer: it waits for its ids.
 
 }  // namespace fastgpu::provision::local

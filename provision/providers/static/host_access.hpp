@@ -13,7 +13,7 @@ namespace fastgpu::provision {
 
 /// One host. The node's `identity_file` is the user's own key, which is used until the cluster's
 /// key is accepted.
-struct HostDoor {
+struct HostLogin {
   state::Node node;
   std::string mark;  ///< The last word of our line there: unique on that host.
 };
@@ -30,17 +30,17 @@ class HostAccess {
   virtual ~HostAccess() = default;
 
   /// Checks whether `open` would succeed there. Changes nothing in use by others.
-  virtual Outcomes check(const state::Cluster& cluster, std::span<const HostDoor> doors,
+  virtual Outcomes check(const state::Cluster& cluster, std::span<const HostLogin> logins,
                          const Cancel& cancel) = 0;
 
   /// Adds the line "<public key> <mark>" to the user's authorised keys, once.
-  virtual Outcomes open(const state::Cluster& cluster, std::span<const HostDoor> doors,
+  virtual Outcomes open(const state::Cluster& cluster, std::span<const HostLogin> logins,
                         const std::string& public_key, const Cancel& cancel) = 0;
 
   /// Removes that line, over a connection with the cluster's key or, if that is not accepted any
   /// more, with the user's. Succeeds if the line is gone already. Cannot be cancelled, and gives up
   /// on a host after a minute.
-  virtual Outcomes close(const state::Cluster& cluster, std::span<const HostDoor> doors) = 0;
+  virtual Outcomes close(const state::Cluster& cluster, std::span<const HostLogin> logins) = 0;
 };
 
 }  // namespace fastgpu::provision

@@ -79,7 +79,7 @@ void StaticProvider::describe_node(const state::Cluster& cluster, state::Node& n
     node.jumps.push_back({jump.address, jump.port, jump.user, jump.host_keys});
 }
 
-HostDoor StaticProvider::door_of(const state::Cluster& cluster, int index) const {
+HostLogin StaticProvider::login_of(const state::Cluster& cluster, int index) const {
   const std::vector<StaticHost>& hosts = cluster.hosts();
   const StaticHost& host = host_at(hosts, cluster, index);
   state::Node node{.cluster = cluster.id,
@@ -109,11 +109,11 @@ std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
 
 void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
                                  const Cancel& cancel) {
-  std::vector<HostDoor> doors;
+  std::vector<HostLogin> logins;
   for (const state::Node& node : nodes)
-    doors.push_back(door_of(cluster, node.index));
+    logins.push_back(login_of(cluster, node.index));
   std::vector<NodeFailure> failures;
-  add_failures(failures, access_.check(cluster, doors, cancel));
+  add_failures(failures, access_.check(cluster, logins, cancel));
   cancel.check();
   throw_failures("logging in", failures);
 }
@@ -139,10 +139,10 @@ std::vector<HostResult<Instance>> StaticProvider::create(const state::Cluster& c
                                                          const Cancel& cancel) {
   const std::vector<StaticHost>& hosts = cluster.hosts();
   if (requests.empty()) return {};
-  std::vector<HostDoor> doors;
+  std::vector<HostLogin> logins;
   for (const NodeRequest& request : requests)
-    doors.push_back(door_of(cluster, request.index));
-  const auto opened = access_.open(cluster, doors, requests.front().authorized_key, cancel);
+    logins.push_back(login_of(cluster, request.index));
+  const auto opened = access_.open(cluster, logins, requests.front().authorized_key, cancel);
   fault_point("static:opened");
   std::vector<HostResult<Instance>> results;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -178,10 +178,10 @@ std::vector<HostResult<Instance>> StaticProvider::stop(const state::Cluster& clu
 
 std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& cluster,
                                                           std::span<const state::Node> nodes) {
-  std::vector<HostDoor> doors;
+  std::vector<HostLogin> logins;
   for (const state::Node& node : nodes)
-    doors.push_back(door_of(cluster, node.index));
-  const auto closed = access_.close(cluster, doors);
+    logins.push_back(login_of(cluster, node.index));
+  const auto closed = access_.close(cluster, logins);
   fault_point("static:closed");
   std::vector<HostResult<Instance>> results;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -191,7 +191,7 @@ std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& 
                        .state = InstanceState::gone};
     if (!closed[i].ok())
       forgotten.left_behind = std::string(closed[i].error().what()) + "; the line that ends in " +
-                              doors[i].mark + " stays in ~/.ssh/authorized_keys there";
+                              logins[i].mark + " stays in ~/.ssh/authorized_keys there";
     results.push_back({nodes[i].name, std::move(forgotten)});
   }
   return results;

@@ -55,7 +55,7 @@ class StaticProvider final : public Provider {
   void remove_orphan(const Orphan& /*orphan*/) override {}
 
  private:
-  HostDoor door_of(const state::Cluster& cluster, int index) const;
+  HostLogin login_of(const state::Cluster& cluster, int index) const;
 
   HostAccess& access_;
 };

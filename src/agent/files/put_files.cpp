@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kLargestInput = 64 << 20;
 
+/// Returns true if the folder has a job, whose files would be replaced.
+bool has_job(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "rank");
+}
+
 }  // namespace
 
 int run_put_files(Arguments arguments) {
@@ -22,11 +27,13 @@ int run_put_files(Arguments arguments) {
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto retention = options.take_value("--tidy");
   const auto job = options.take_value("--start");
+  const auto new_job = options.take_value("--new-job");
   const bool asks = options.take_flag("--reach");
   const auto others = asks ? options.take_rest() : std::vector<std::string>();
   options.expect_end();
   const auto files = decode_files(
       read_all(STDIN_FILENO, kLargestInput));  // Reads everything before it writes anything.
+  if (new_job && has_job(below_home(*new_job))) return kIdTaken;
   make_private_directory(directory);
   for (const SmallFile& file : files) {
     const auto path = directory / file.name;

@@ -14,10 +14,14 @@
 #include "agent/files/disk.hpp"
 #include "agent/jobs/follow_options.hpp"
 #include "agent/jobs/frame_writer.hpp"
+#include "agent/jobs/full_watch.hpp"
 #include "agent/jobs/log_source.hpp"
+#include "agent/jobs/peer_watch.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
+#include "agent/protocol/silence.hpp"
 #include "agent/protocol/status.hpp"
+#include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
 #include "base/numbers.hpp"
 
@@ -33,7 +37,8 @@ std::optional<JobPlan> followed_plan(const std::filesystem::path& file) {
   return parse_plan(*text);
 }
 
-/// Renews the job's lease while this process is alive and calls it often enough.
+/// Renews the job's lease while this process is alive and calls it often enough, and the machine
+/// that it sends to answers.
 class Renewal {
  public:
   Renewal(std::filesystem::path lease, milliseconds term)
@@ -44,7 +49,7 @@ class Renewal {
   void renew_when_due() {
     const auto now = SteadyClock::now();
     if (now < due_) return;
-    touch(lease_);
+    if (!peer_.is_gone()) touch(lease_);
     due_ = now + every_;
   }
 
@@ -52,6 +57,7 @@ class Renewal {
   static constexpr milliseconds kLongest{5'000};
   std::filesystem::path lease_;
   milliseconds every_;
+  PeerWatch peer_;
   SteadyClock::time_point due_{};
 };
 
@@ -60,6 +66,7 @@ class Follower {
   explicit Follower(LogFollowOptions options)
       : options_(std::move(options)),
         ranks_(options_.directory / "ranks"),
+        full_watch_(ranks_),
         spec_(followed_plan(options_.directory / "spec")),
         rank_plan_(followed_plan(options_.directory / "rank")),
         writer_([this] { renew(); }) {
@@ -83,6 +90,8 @@ class Follower {
       drain_all();
       send_rank_ends();
       send_idle();
+      if (options_.follow && full_watch_.look())
+        send_status(FrameKind::full_disk, kLauncherRank, ranks_.string());
       if (job_end) send_status(FrameKind::job_status, kLauncherRank, *job_end);
       if (last || job_end || all_ranks_ended()) break;
       last = wait_for_change();
@@ -274,6 +283,7 @@ class Follower {
 
   LogFollowOptions options_;
   std::filesystem::path ranks_;
+  FullWatch full_watch_;
   std::optional<JobPlan> spec_, rank_plan_;
   FrameWriter writer_;
   std::optional<Renewal> renewal_;
@@ -290,7 +300,9 @@ class Follower {
 }  // namespace
 
 int run_job_follow(Arguments arguments) {
-  Follower(parse_follow_options(arguments)).run();
+  LogFollowOptions options = parse_follow_options(arguments);
+  start_pulse(kBetweenFollowPulses);
+  Follower(std::move(options)).run();
   return 0;
 }
 

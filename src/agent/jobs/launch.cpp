@@ -1,6 +1,6 @@
 // `launch` and `node-ranks`: start the ranks of a job without MPI. `launch` runs on the first node
 // and starts `node-ranks` on each node: here as a child, elsewhere by ssh. Each connection is held
-// open. It takes lines "set NAME=VALUE", "go", "alive" every few seconds, and "stop"; it answers
+// open. It takes lines "set NAME=VALUE", "go", "alive" every second, and "stop"; it answers
 // "failed" for the first rank that fails, and "ended" after the last rank. A node whose connection
 // breaks or is silent ends its ranks.
 #include <poll.h>
@@ -15,6 +15,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
+#include "agent/protocol/silence.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
 #include "process/child.hpp"
@@ -25,8 +26,6 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kAliveEvery{3'000};
-constexpr milliseconds kSilence{15'000};  ///< Ends the ranks of a node without a line.
 constexpr const char* kFailed = "failed\n";
 constexpr const char* kEnded = "ended\n";
 
@@ -107,7 +106,7 @@ class Launch {
 
   /// Runs until all nodes have ended. Returns the exit code of the node that failed first.
   int run(SignalQueue& signals) {
-    auto alive_at = SteadyClock::now() + kAliveEvery;
+    auto alive_at = SteadyClock::now() + kBetweenLines;
     while (!std::ranges::all_of(nodes_, &PlainNode::has_ended)) {
       wait(signals, alive_at);
       while (const auto number = signals.next())
@@ -119,7 +118,7 @@ class Launch {
       if (SteadyClock::now() < alive_at) continue;
       for (PlainNode& node : nodes_)
         order(node, "alive\n");
-      alive_at = SteadyClock::now() + kAliveEvery;
+      alive_at = SteadyClock::now() + kBetweenLines;
     }
     return code_;
   }
@@ -194,7 +193,7 @@ class NodeRanksRun {
     auto heard = SteadyClock::now();
     while (!may_leave()) {
       pollfd fds[] = {{signals.fd(), POLLIN, 0}, {is_open_ ? in.get() : -1, POLLIN, 0}};
-      ::poll(fds, 2, milliseconds_until(heard + kSilence));
+      ::poll(fds, 2, milliseconds_until(heard + kLineSilence));
       if (fds[1].revents != 0) {
         is_open_ = read_ready(in, text);
         heard = SteadyClock::now();
@@ -203,7 +202,7 @@ class NodeRanksRun {
       }
       while (const auto number = signals.next())
         if (is_order_to_stop(*number)) stop();
-      if (SteadyClock::now() >= heard + kSilence) {
+      if (SteadyClock::now() >= heard + kLineSilence) {
         stop();
         heard = SteadyClock::now();
       }

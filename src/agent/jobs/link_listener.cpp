@@ -1,6 +1,5 @@
 #include "agent/jobs/link_listener.hpp"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,41 +8,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "agent/connect.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::agent {
 namespace {
 
-constexpr int kBacklog = 1'024;
 constexpr std::size_t kMostServers = 1'024;
 constexpr std::chrono::milliseconds kGreetingLimit{5'000};
-
-template <class Address>
-UniqueFd listen_at(int family, const Address& address) {
-  UniqueFd listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener) return {};
-  const int no = 0;
-  if (family == AF_INET6) ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener.get(), kBacklog) != 0)
-    return {};
-  return listener;
-}
-
-/// Returns a listener for IPv4 and IPv6, or for IPv4 alone on a node without IPv6; none if the port
-/// is taken.
-UniqueFd listen_on(std::uint16_t port) {
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_addr = in6addr_any;
-  v6.sin6_port = htons(port);
-  if (UniqueFd listener = listen_at(AF_INET6, v6)) return listener;
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_addr.s_addr = htonl(INADDR_ANY);
-  v4.sin_port = htons(port);
-  return listen_at(AF_INET, v4);
-}
 
 /// Compares in a time that does not depend on the place of the difference.
 bool is_same_secret(std::string_view a, std::string_view b) noexcept {

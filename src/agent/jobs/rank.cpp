@@ -15,28 +15,34 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/jobs/full_watch.hpp"
 #include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/job_usage.hpp"
+#include "agent/jobs/log_pump.hpp"
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_input.hpp"
+#include "agent/jobs/rank_lease.hpp"
 #include "agent/jobs/usage_sampler.hpp"
 #include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
+#include "agent/protocol/silence.hpp"
 #include "agent/protocol/status.hpp"
 #include "agent/read_topology.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
 #include "base/contains.hpp"
 #include "base/pipe.hpp"
+#include "base/units.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -169,6 +175,9 @@ void name_npus(std::vector<std::string>& environment, const std::filesystem::pat
 std::vector<std::string> environment_of(const std::filesystem::path& directory, const JobPlan& plan,
                                         const RankPlace& place) {
   auto environment = process::current_environment();
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kJobHead) + "=");
+  });
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
   name_interface(environment, plan);
@@ -212,19 +221,26 @@ std::string bind_rank(const JobPlan& plan, int rank) {
   return name + " uses CPUs " + found + " and not " + wanted;
 }
 
+/// What is looked after while a program runs.
+struct RankWatches {
+  RankInput* input = nullptr;  ///< Null for a rank without input.
+  LogClock& clock;
+  IdleWatch& idle;
+  UsageSampler& sampler;
+  RankLease& lease;
+  FullWatch* full = nullptr;  ///< Null if a full disk does not end the program.
+};
+
 class RankRun {
  public:
-  /// `child` leads a group of its own; `input` may be null.
-  RankRun(process::Child child, RankInput* input, milliseconds grace, LogClock& clock,
-          IdleWatch& idle, UsageSampler& sampler, const std::filesystem::path& group)
+  /// `child` leads a group of its own.
+  RankRun(process::Child child, milliseconds grace, const RankWatches& watches,
+          const std::filesystem::path& group)
       : memory_(group),
         child_(child.pid()),
         reaper_(child.pid()),
-        input_(input),
         grace_(grace),
-        clock_(clock),
-        idle_(idle),
-        sampler_(sampler) {
+        watches_(watches) {
     child.release();  // The reaper takes its status, among those of adopted orphans.
   }
 
@@ -237,18 +253,20 @@ class RankRun {
         end.how = *reaper_.ended();
         const bool was_killed = end.how.signal == SIGKILL && !end.told;
         end.out_of_memory = was_killed && memory_.has_killed();
-        clock_.finish();
+        watches_.clock.finish();
+        if (is_ended_by_full_disk_) blame_disk(end);
         return end;
       }
       if (SteadyClock::now() >= kill_at_) signal_program(SIGKILL);
+      if (watches_.lease.has_run_out()) pass_on(SIGTERM, end);
+      RankInput* const input = watches_.input;
       pollfd fds[] = {{signals.fd(), POLLIN, 0},
-                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0},
-                      {clock_.fd(), POLLIN, 0}};
-      ::poll(fds, 3, end.told ? 20 : nap());
-      clock_.look();
-      idle_.look();
-      sampler_.look();
-      if (input_ != nullptr && fds[1].revents != 0) input_->end();
+                      {input != nullptr ? input->end_fd() : -1, POLLIN, 0},
+                      {watches_.clock.fd(), POLLIN, 0},
+                      watches_.lease.wanted()};
+      ::poll(fds, 4, end.told ? 20 : nap());
+      look(end);
+      if (input != nullptr && fds[1].revents != 0) input->end();
       // If the program has ended by now, it ended by itself, even if signals have arrived
       // meanwhile.
       reaper_.reap();
@@ -261,10 +279,30 @@ class RankRun {
  private:
   /// Returns for how many milliseconds poll() may wait.
   int nap() const {
-    int shortest = sampler_.wait();
-    for (const int wait : {clock_.wait(), idle_.wait()})
+    int shortest = watches_.sampler.wait();
+    const int full = watches_.full != nullptr ? watches_.full->wait() : -1;
+    for (const int wait :
+         {watches_.clock.wait(), watches_.idle.wait(), watches_.lease.wait(), full})
       if (wait >= 0) shortest = std::min(shortest, wait);
     return shortest;
+  }
+
+  void look(RankEnd& end) {
+    watches_.clock.look();
+    watches_.idle.look();
+    watches_.sampler.look();
+    if (end.told) return;
+    watches_.lease.look();
+    if (watches_.full == nullptr || !watches_.full->look()) return;
+    pass_on(SIGTERM, end);
+    is_ended_by_full_disk_ = true;
+  }
+
+  /// Makes the rank the cause of the end of its job.
+  static void blame_disk(RankEnd& end) {
+    end.told = false;
+    end.how = {.code = kNoRoom};
+    end.reason = "ended because its disk is full (--on-full stop)";
   }
 
   void pass_on(int number, RankEnd& end) {
@@ -287,13 +325,26 @@ class RankRun {
   MemoryWatch memory_;
   pid_t child_;
   Reaper reaper_;
-  RankInput* input_;
   milliseconds grace_;
-  LogClock& clock_;
-  IdleWatch& idle_;
-  UsageSampler& sampler_;
+  RankWatches watches_;
+  bool is_ended_by_full_disk_ = false;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
+
+/// Returns the supervisor's address for ranks of other nodes; absent for those beside it, and
+/// without a supervisor.
+std::optional<HeadAddress> head_of(const JobPlan& plan) {
+  const char* const text = ::getenv(kJobHead);
+  if (text == nullptr || contains(plan.ranks, 0)) return std::nullopt;
+  return parse_head_address(text);
+}
+
+/// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
+void note_in(const UniqueFd& log, const std::string& line) noexcept try {
+  write_all(log.get(), line);
+} catch (const Error&) {
+  return;
+}
 
 void make_checkpoint_directory(const JobPlan& plan) {
   if (plan.checkpoints.empty()) return;
@@ -324,17 +375,24 @@ process::Child start_in(std::optional<RankGroup>& group, const process::Command&
   }
 }
 
+/// The logs of a rank.
+struct RankLogs {
+  UniqueFd out;
+  UniqueFd err;
+  LogClock clock;
+  std::unique_ptr<LogPump> pump{};  ///< Null if the program writes its logs itself.
+};
+
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
-                    const RankPlace& place, const UniqueFd& out, const UniqueFd& err,
-                    LogClock& clock, SignalQueue& signals) {
+                    const RankPlace& place, RankLogs& logs, SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
   if (contains(readers, place.rank)) input.emplace(directory, place.rank);
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   if (input) command.in.fd = input->for_program().get();
-  command.out.fd = out.get();
-  command.err.fd = err.get();
+  command.out.fd = logs.pump ? logs.pump->out().get() : logs.out.get();
+  command.err.fd = logs.pump ? logs.pump->err().get() : logs.err.get();
   command.directory = below_home(plan.directory);
   command.environment = environment_of(directory, plan, place);
   if (place.local_rank == 0) note_comm_folders(directory, plan, *command.environment);
@@ -345,20 +403,27 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   auto group = RankGroup::enter(directory, plan.id, place.rank);
   process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();
+  if (logs.pump) logs.pump->leave_to_program();
   const auto stem = directory / "ranks" / std::to_string(place.rank);
   IdleWatch idle(plan.hang_timeout, stem, {stem.string() + ".out", stem.string() + ".err"},
                  child.pid());
   UsageSampler sampler(directory);
-  return RankRun(std::move(child), input ? &*input : nullptr, plan.grace, clock, idle, sampler,
-                 group ? group->path() : std::filesystem::path())
-      .run(signals);
-}
-
-/// Adds a line to the log. Ignores failures, because the outcome of the rank matters more.
-void note_in(const UniqueFd& log, const std::string& line) noexcept try {
-  write_all(log.get(), line);
-} catch (const Error&) {
-  return;
+  RankLease lease(head_of(plan));
+  FullWatch full(directory / "ranks");
+  const RankWatches watches{.input = input ? &*input : nullptr,
+                            .clock = logs.clock,
+                            .idle = idle,
+                            .sampler = sampler,
+                            .lease = lease,
+                            .full = plan.on_full == OnFull::stop ? &full : nullptr};
+  RankRun run(std::move(child), plan.grace, watches,
+              group ? group->path() : std::filesystem::path());
+  const RankEnd end = run.run(signals);
+  if (lease.has_run_out())
+    note_in(logs.err, host_name() + ": rank " + std::to_string(place.rank) +
+                          " was ended: the first node of the job did not answer for " +
+                          to_string(kRankLease) + "\n");
+  return end;
 }
 
 /// The link of the second process to the first one.
@@ -414,6 +479,23 @@ void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals)
   end_processes({.descendants = Descendants::included}, milliseconds(0), reap_orphans);
 }
 
+/// Opens the logs `stem`.out and `stem`.err.
+RankLogs open_logs(const std::filesystem::path& stem, OnFull on_full) {
+  const std::string out = stem.string() + ".out", err = stem.string() + ".err";
+  RankLogs logs{
+      .out = open_for_append(out), .err = open_for_append(err), .clock = LogClock({out, err})};
+  if (on_full == OnFull::drop) logs.pump = std::make_unique<LogPump>(logs.out, logs.err);
+  return logs;
+}
+
+/// Waits until the logs have all that the program wrote.
+void settle_logs(RankLogs& logs) {
+  if (!logs.pump) return;
+  logs.pump->leave_to_program();  // It may have failed to start.
+  logs.pump->settle();
+  logs.clock.finish();
+}
+
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
@@ -423,25 +505,24 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   make_private_directory(ranks);
   const std::string name = std::to_string(place.rank);
   ReservedFile status(ranks / (name + ".status"));
-  const UniqueFd out = open_for_append(ranks / (name + ".out"));
-  const UniqueFd err = open_for_append(ranks / (name + ".err"));
-  LogClock clock({ranks / (name + ".out"), ranks / (name + ".err")});
+  RankLogs logs = open_logs(ranks / name, plan.on_full);
   RankEnd end;
   const std::int64_t began = now_ns();
   try {
     const std::string remark = bind_rank(plan, place.rank);
-    if (!remark.empty()) note_in(err, remark + "\n");
-    end = run_program(directory, plan, place, out, err, clock, signals);
+    if (!remark.empty()) note_in(logs.err, remark + "\n");
+    end = run_program(directory, plan, place, logs, signals);
   } catch (const Error& e) {
     end.reason = e.what();
     end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
-    note_in(err, host_name() + ": " + end.reason + "\n");
+    note_in(logs.err, host_name() + ": " + end.reason + "\n");
   }
+  settle_logs(logs);
   end.rank = place.rank;
   end.began = began;
   end.ended = now_ns();
   end.host = host_name();
-  if (is_full(ranks)) end.full = ranks.string();
+  if (is_full(ranks) || (logs.pump && logs.pump->has_dropped())) end.full = ranks.string();
   status.commit(to_text(end));
   if (all_ranks_have_ended(directory, plan)) {
     drop_secrets(directory);

@@ -4,12 +4,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
 #include "agent/jobs/free_port.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
+#include "agent/jobs/rank_lease.hpp"
 #include "agent/signals.hpp"
 #include "base/error.hpp"
 #include "process/child.hpp"
@@ -29,7 +34,20 @@ std::string marker_of(const JobPlan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
 }
 
-process::Command command_of(const JobPlan& plan, const UniqueFd& out, const UniqueFd& err) {
+bool has_head(const JobPlan& plan) {
+  return process::variable(plan.environment, kJobHead).has_value();
+}
+
+/// Adds the port for the lease of ranks to the address of this node. Without a port ranks have no
+/// such lease.
+void name_head(std::vector<std::string>& environment, std::uint16_t port) {
+  const std::string address = process::variable(environment, kJobHead).value_or("");
+  const std::string text = port == 0 ? "" : address + " " + std::to_string(port);
+  process::set_variable(environment, std::string(kJobHead) + "=" + text);
+}
+
+process::Command command_of(const JobPlan& plan, const LeaseListener* ranks, const UniqueFd& out,
+                            const UniqueFd& err) {
   process::Command command{.argv = plan.argv};
   command.in.mode = process::StreamMode::null;
   command.out.fd = out.get();
@@ -39,6 +57,7 @@ process::Command command_of(const JobPlan& plan, const UniqueFd& out, const Uniq
   command.environment = process::current_environment();
   for (const std::string& assignment : plan.environment)
     process::set_variable(*command.environment, assignment);
+  if (ranks != nullptr) name_head(*command.environment, ranks->port());
   const auto ports = find_free_ports(plan.port_variables.size());
   for (std::size_t i = 0; i < ports.size(); ++i)
     process::set_variable(*command.environment,
@@ -58,10 +77,11 @@ class Watch {
 
   /// Waits until the job ends, and returns StopCause::none, or until it must be ended, and returns
   /// the cause.
-  StopCause wait(SignalQueue& signals, Reaper& reaper) {
+  StopCause wait(SignalQueue& signals, Reaper& reaper, LeaseListener* ranks) {
     for (;;) {
-      pollfd fd{signals.fd(), POLLIN, 0};
-      ::poll(&fd, 1, nap());
+      pollfd fds[] = {{signals.fd(), POLLIN, 0}, {ranks != nullptr ? ranks->fd() : -1, POLLIN, 0}};
+      ::poll(fds, 2, nap());
+      if (fds[1].revents != 0) ranks->accept();
       bool asked = false;
       while (const auto number = signals.next())
         asked = asked || *number != SIGCHLD;
@@ -136,14 +156,17 @@ JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
   SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
   const UniqueFd out = open_for_append(directory / "launcher.out");
   const UniqueFd err = open_for_append(directory / "launcher.err");
-  process::Child child(command_of(plan, out, err));
+  std::optional<LeaseListener> ranks;
+  if (has_head(plan)) ranks.emplace();
+  LeaseListener* const lease = ranks ? &*ranks : nullptr;
+  process::Child child(command_of(plan, lease, out, err));
   const pid_t launcher = child.pid();
   child.release();
   started();
   Reaper reaper(launcher);
   JobEnd end;
   end.host = host_name();
-  end.cause = Watch(directory, plan).wait(signals, reaper);
+  end.cause = Watch(directory, plan).wait(signals, reaper, lease);
   // The order may have reached ranks of other nodes before this process.
   const bool has_failed = reaper.ended() && !reaper.ended()->ok();
   if (has_failed && std::filesystem::exists(directory / kStoppedMark))

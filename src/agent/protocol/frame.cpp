@@ -25,6 +25,7 @@ std::size_t largest(FrameKind kind) {
       return kLargestFrame;
     case FrameKind::rank_status:
     case FrameKind::job_status:
+    case FrameKind::full_disk:
       return kLargestStatus;
     case FrameKind::end:
     case FrameKind::written_at:
@@ -53,7 +54,7 @@ std::optional<FrameHeader> decode_header(std::string_view bytes) {
   const auto stream = get(bytes, 5, 1);
   const auto rank = static_cast<std::int32_t>(get(bytes, 8, 4));
   const auto length = static_cast<std::uint32_t>(get(bytes, 12, 4));
-  if (number < 1 || number > 6 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
+  if (number < 1 || number > 7 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
   const auto kind = static_cast<FrameKind>(number);
   if (rank < kLauncherRank || rank > kLargestRank || length > largest(kind)) return std::nullopt;
   return FrameHeader{.kind = kind,

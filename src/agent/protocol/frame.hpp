@@ -15,6 +15,7 @@ enum class FrameKind : std::uint8_t {
   end,          ///< The last frame.
   written_at,   ///< The time of the output that follows: `offset` has nanoseconds since 1970.
   idle,  ///< Whether a rank has done nothing for the time that the job allows: `offset` is 1 or 0.
+  full_disk,  ///< The disk of the logs on the node is full; the folder of the logs.
 };
 
 enum class OutputStream : std::uint8_t { out, err };

@@ -1,5 +1,7 @@
 #include "agent/protocol/plan.hpp"
 
+#include <array>
+
 #include "agent/protocol/records.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -12,6 +14,16 @@ int parse_rank(const std::string& text) {
   const int rank = to_number<int>(text).value_or(-1);
   if (rank >= 0) return rank;
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a rank");
+}
+
+constexpr std::array<std::string_view, 3> kOnFull = {"fail", "drop", "stop"};
+
+OnFull on_full_in(const Records& records) {
+  if (records.all("full").empty()) return OnFull::fail;
+  const std::string text = records.get("full");
+  for (std::size_t i = 0; i < kOnFull.size(); ++i)
+    if (kOnFull[i] == text) return static_cast<OnFull>(i);
+  throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is no answer to a full disk");
 }
 
 /// Returns the grace; that of new plans for a plan of an earlier fastgpu.
@@ -46,6 +58,8 @@ std::string to_text(const JobPlan& plan) {
   if (plan.has_input) records.add("input", 1);
   if (plan.input_to_all) records.add("input_all", 1);
   if (plan.keeps_processes) records.add("keeps", 1);
+  if (plan.on_full != OnFull::fail)
+    records.add("full", kOnFull.at(static_cast<std::size_t>(plan.on_full)));
   return records.text();
 }
 
@@ -86,7 +100,8 @@ JobPlan parse_plan(std::string_view text) {
       .starts_workers = !records.all("workers").empty(),
       .has_input = !records.all("input").empty(),
       .input_to_all = !records.all("input_all").empty(),
-      .keeps_processes = !records.all("keeps").empty()};
+      .keeps_processes = !records.all("keeps").empty(),
+      .on_full = on_full_in(records)};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())

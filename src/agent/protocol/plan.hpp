@@ -24,6 +24,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,10 @@ inline constexpr const char* kStopOrderName = "SIGURG";
 /// see it.
 inline constexpr const char* kJobNetwork = "FASTGPU_JOB_NETWORK";
 
+/// The variable by which ranks on other nodes get the address and the port of the supervisor, which
+/// has their lease: "10.0.0.1 20433". Programs do not see it.
+inline constexpr const char* kJobHead = "FASTGPU_JOB_HEAD";
+
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kBatchScript = "batch";
@@ -53,6 +58,16 @@ inline constexpr const char* kCommSecret = "comm-secret";
 
 /// The agent's exit code for a full disk, or another exhausted resource.
 inline constexpr int kNoRoom = 4;
+
+/// The agent's exit code for a job whose id another machine has given to one of its own.
+inline constexpr int kIdTaken = 6;
+
+/// What happens to a rank when the disk of its logs is full.
+enum class OnFull : std::uint8_t {
+  fail,  ///< The program gets the errors of its writes.
+  drop,  ///< Its output passes through the agent, which drops what has no room.
+  stop,  ///< The program is ended.
+};
 
 struct JobPlan {
   std::string id;  ///< The id of the job.
@@ -82,6 +97,7 @@ struct JobPlan {
   bool input_to_all = false;  ///< So do all other ranks.
   /// The processes that programs leave behind outlive a job that ends well.
   bool keeps_processes = false;
+  OnFull on_full = OnFull::fail;
 };
 
 /// Returns the ranks of this node that read the input from `job-input`.

@@ -12,6 +12,7 @@
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/help.hpp"
+#include "cli/program/schemas.hpp"
 #include "cli/ui/text.hpp"
 #include "support/cli_session.hpp"
 #include "support/failure.hpp"
@@ -75,6 +76,31 @@ TEST_CASE("the page on output has the schemas of every command") {
           (kind == one.kinds().front() ? "`fastgpu." : ", `fastgpu.") + std::string(kind) + "/1`";
     CHECK_MESSAGE(page.find("\n" + line) != std::string::npos, line);
   }
+}
+
+TEST_CASE("each kind of document has a schema, and each schema has its kind of document") {
+  std::set<std::string> kinds = {"done", "dry-run", "error"};
+  for (const DocumentsOf& one : all_documents())
+    kinds.insert(one.kinds().begin(), one.kinds().end());
+  std::set<std::string> described;
+  for (const Schema& schema : all_schemas()) {
+    CAPTURE(schema.name);
+    const Json root = Json::parse(schema.text);
+    CHECK(root.at("type") == "object");
+    const std::string kind(document_kind(schema));
+    if (kind.empty()) continue;
+    CHECK(described.insert(kind).second);
+    CHECK(root.at("properties").at("schema").at("const") == "fastgpu." + kind + "/1");
+    CHECK(root.at("required").dump().find("\"schema\"") != std::string::npos);
+    CHECK((root.contains("oneOf") || root.at("additionalProperties") == false));
+    CHECK(&find_schema("fastgpu." + kind + "/1") == &schema);
+    CHECK(&find_schema(std::string(schema.name)) == &schema);
+  }
+  CHECK(described == kinds);
+  CHECK(std::ranges::is_sorted(all_schemas(), {}, &Schema::name));
+  const Error unknown = failure_of([] { find_schema("quotaz"); });
+  CHECK(std::string(unknown.what()) ==
+        "schema: 'quotaz' is unknown, did you mean quotas? (`fastgpu schema` lists the names)");
 }
 
 TEST_CASE("no command takes -o or --output for anything but the format") {

@@ -61,6 +61,41 @@ TEST_CASE("numbers, nodes and directories of mpirun are flags of run job") {
   }
 }
 
+TEST_CASE("whole lines of the originals' pages start jobs") {
+  const std::pair<Words, Words> cases[] = {
+      {{"-np", "4", "-H", "localhost:4", "--", "python", "train.py"},  // perseusrun
+       {"-np", "4", "--host=localhost:4", "--", "python", "train.py"}},
+      {{"--mpi", "-np", "16", "-H", "host1:8,host2:8", "--", "python", "train.py"},
+       {"--launcher=mpirun", "-np", "16", "--host=host1:8,host2:8", "--", "python", "train.py"}},
+      {{"-np", "4", "-H", "a:2,b:2", "-x", "NCCL_DEBUG=INFO", "-x", "PATH", "--", "./train"},
+       {"-np", "4", "-x", "NCCL_DEBUG=INFO", "-x", "PATH", "--host=a:2,b:2", "--", "./train"}},
+      {{"-np", "16", "--npernode", "8", "--host", "10.0.0.1:8,10.0.0.2:8", "--bind-to", "none",
+        "-x", "LD_LIBRARY_PATH", "-x", "XLA_FLAGS", "--", "python"},
+       {"-np", "16", "--npernode", "8", "-x", "LD_LIBRARY_PATH", "-x", "XLA_FLAGS",
+        "--host=10.0.0.1:8,10.0.0.2:8", "--", "python"}},
+      {{"--bind-to", "none", "-map-by", "slot", "-x", "NCCL_SOCKET_IFNAME=^lo,docker0", "-mca",
+        "btl_tcp_if_exclude", "lo,docker0", "-x", "PERSEUS_ALLREDUCE_STREAMS=6", "-x",
+        "PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING=1", "-x", "PERSEUS_ALLREDUCE_MODE=1"},
+       {"-x", "NCCL_SOCKET_IFNAME=^lo,docker0", "-x", "PERSEUS_ALLREDUCE_STREAMS=6", "-x",
+        "PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING=1", "-x", "PERSEUS_ALLREDUCE_MODE=1"}},
+      {{"-np", "64", "-hostfile", "hosts", "-mca", "plm_rsh_no_tree_spawn", "1", "-map-by", "slot"},
+       {"-np", "64", "--hostfile=hosts"}},
+      {{"-np", "16", "-H", "server1:4,server2:4,server3:4,server4:4", "--autotune",
+        "--autotune-log-file", "/tmp/log.csv", "--", "python", "train.py"},  // horovodrun
+       {"-np", "16", "--env=HOROVOD_AUTOTUNE=1", "--env=HOROVOD_AUTOTUNE_LOG=/tmp/log.csv",
+        "--host=server1:4,server2:4,server3:4,server4:4", "--", "python", "train.py"}},
+  };
+  for (const auto& [words, wanted] : cases) {
+    const Words& line = words;
+    CAPTURE(line.front());
+    CHECK(translated(words) == wanted);
+  }
+  CHECK(refusal({"-np", "64", "-hostfile", "hosts", "-bind-to", "socket"}).find("--per") !=
+        std::string::npos);
+  CHECK(refusal({"--prefix", "/usr/local", "-np", "4"}).find("mpirun of the nodes") !=
+        std::string::npos);
+}
+
 TEST_CASE("lists of hosts are joined, however their flag is spelt") {
   CHECK(translated({"-H", "a:2", "-host", "b", "--hosts=c:2", "name"}) ==
         Words{"name", "--host=a:2,b,c:2"});

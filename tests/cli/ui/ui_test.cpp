@@ -103,7 +103,7 @@ bool is_harmless(std::string text) {
   return !needs_escape(text);
 }
 
-TEST_CASE("hostile text steers the terminal by no door of Ui") {
+TEST_CASE("hostile text steers the terminal through no function of Ui") {
   const Json root = {{"schema", "fastgpu.x/1"}, {kHostile, {kHostile}}};
   const View table{
       .root = root,
@@ -116,8 +116,8 @@ TEST_CASE("hostile text steers the terminal by no door of Ui") {
                              {"list", Json::array({Json{{kHostile, kHostile}}})}};
   View empty{.root = root, .table = {}};
   empty.when_empty = kHostile;
-  using Door = std::function<void(Ui&)>;
-  std::vector<std::pair<std::string, Door>> doors = {
+  using Function = std::function<void(Ui&)>;
+  std::vector<std::pair<std::string, Function>> functions = {
       {"data", [](Ui& ui) { ui.data(kHostile); }},
       {"error_data", [](Ui& ui) { ui.error_data(kHostile); }},
       {"note", [](Ui& ui) { ui.note(kHostile); }},
@@ -140,24 +140,24 @@ TEST_CASE("hostile text steers the terminal by no door of Ui") {
   for (const Format format :
        {Format::table, Format::wide, Format::json, Format::yaml, Format::name, Format::html}) {
     const std::string name = std::to_string(static_cast<int>(format));
-    doors.emplace_back("table " + name, [&, format](Ui& ui) {
+    functions.emplace_back("table " + name, [&, format](Ui& ui) {
       ui.set_format(format);
       ui.show(table);
     });
-    doors.emplace_back("described " + name, [&, format](Ui& ui) {
+    functions.emplace_back("described " + name, [&, format](Ui& ui) {
       ui.set_format(format);
       ui.show(described);
     });
   }
   for (Terminal terminal : {whole_terminal(), Terminal{.in = true, .err = true}, Terminal{}})
-    for (const auto& [name, door] : doors) {
+    for (const auto& [name, function] : functions) {
       if (name == "confirm" && !terminal.in) continue;
       for (const int width : {0, 20, 80}) {
         CAPTURE(name);
         CAPTURE(width);
         terminal.width = terminal.err_width = width;
         Screen screen(terminal);
-        door(screen.ui);
+        function(screen.ui);
         const bool no_room =
             width == 0 && terminal.live && (name == "progress" || name == "figures");
         CHECK((screen.out.text + screen.err.text).empty() == no_room);

@@ -1,4 +1,4 @@
-// HTTP requests and replies in the form that the faces use.
+// HTTP requests and replies in the form that the apis use.
 #pragma once
 
 #include <chrono>

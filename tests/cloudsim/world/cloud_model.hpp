@@ -99,7 +99,7 @@ struct Instance {
   bool boot_fails = false;
   bool failed_boot_ends = false;  ///< A failed boot terminates it, as in AWS.
   bool terminate_on_shutdown = false;
-  Json extra = Json::object();  ///< Data that only the vendor's face uses.
+  Json extra = Json::object();  ///< Data that only the vendor's api uses.
 };
 
 /// Any other object with an id: networks, keys, addresses, disks, placement groups.

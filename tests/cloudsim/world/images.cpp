@@ -13,15 +13,17 @@ constexpr int kSystemDiskGb = 40;
 void refuse_name(SimulatedWorld& world, const ImageOrder& order) {
   for (const Resource* other : world.resources_of(order.scope, kKind))
     if (other->name == order.name)
-      throw ApiFailure(TroubleKind::duplicate, order.name, "image " + other->id + " has that name");
+      throw ApiFailure(ApiFailureKind::duplicate, order.name,
+                       "image " + other->id + " has that name");
 }
 
 const Instance& instance_of(SimulatedWorld& world, const ImageOrder& order) {
   const Instance* instance = world.find_instance(order.scope, order.instance);
   if (instance == nullptr)
-    throw ApiFailure(TroubleKind::not_found, order.instance, "there is no " + order.instance);
+    throw ApiFailure(ApiFailureKind::not_found, order.instance, "there is no " + order.instance);
   if (instance->state != State::running && instance->state != State::stopped)
-    throw ApiFailure(TroubleKind::wrong_state, order.instance, "it is neither running nor stopped");
+    throw ApiFailure(ApiFailureKind::wrong_state, order.instance,
+                     "it is neither running nor stopped");
   return *instance;
 }
 
@@ -53,7 +55,7 @@ Resource& make_image(SimulatedWorld& world, const ImageOrder& order) {
 
 void remove_image(SimulatedWorld& world, Resource& image) {
   if (stage_of(world, image) == ImageStage::creating)
-    throw ApiFailure(TroubleKind::wrong_state, image.id, "it is still being made");
+    throw ApiFailure(ApiFailureKind::wrong_state, image.id, "it is still being made");
   world.remove(image);
 }
 

@@ -6,13 +6,13 @@ namespace fastgpu::cloudsim {
 std::vector<std::string> SimulatedWorld::repeated(const LaunchOrder& order,
                                                   const Launched& before) const {
   if (before.fingerprint != order.fingerprint)
-    throw ApiFailure(TroubleKind::token_mismatch, order.token,
+    throw ApiFailure(ApiFailureKind::token_mismatch, order.token,
                      "the token came with other parameters before");
   const bool all_gone = std::ranges::all_of(before.ids, [this](const std::string& id) {
     return instances.at(id).state == State::terminated;
   });
   if (all_gone && !order.token_outlives)
-    throw ApiFailure(TroubleKind::token_terminated, order.token,
+    throw ApiFailure(ApiFailureKind::token_terminated, order.token,
                      "the instances of this token are terminated");
   return before.ids;
 }
@@ -42,13 +42,13 @@ int SimulatedWorld::affordable(const LaunchOrder& order, Offer& offer) const {
     count = int(std::min(double(count), left / each));
     if (count < order.minimum)
       throw ApiFailure(
-          TroubleKind::quota, group,
+          ApiFailureKind::quota, group,
           "the limit of " + std::to_string(int(*limit)) + " for " + group + " would be passed");
   }
   if (const std::int64_t stock = stock_of(offer, order.like.market); stock >= 0)
     count = int(std::min(std::int64_t(count), stock));
   if (count < order.minimum)
-    throw ApiFailure(TroubleKind::no_stock, order.like.type,
+    throw ApiFailure(ApiFailureKind::no_stock, order.like.type,
                      "not enough " + order.like.type + " in " + order.like.zone);
   return count;
 }
@@ -83,15 +83,16 @@ std::vector<std::string> SimulatedWorld::launch(const LaunchOrder& order,
   Catalogue& catalogue = catalogues.at(order.scope.vendor);
   Offer* offer = catalogue.offer(order.like.zone, order.like.type);
   if (offer == nullptr)
-    throw ApiFailure(TroubleKind::not_offered, order.like.type,
+    throw ApiFailure(ApiFailureKind::not_offered, order.like.type,
                      order.like.type + " is not sold in " + order.like.zone);
   if (order.like.market == Market::spot && order.highest_price >= 0 &&
       order.highest_price < offer->spot_price)
-    throw ApiFailure(TroubleKind::price_too_low, order.like.type,
+    throw ApiFailure(ApiFailureKind::price_too_low, order.like.type,
                      "the spot price is " + std::to_string(offer->spot_price));
   const Resource* subnet = find(order.scope, "subnet", order.like.subnet);
   if (subnet != nullptr && free_addresses(*subnet) < order.minimum)
-    throw ApiFailure(TroubleKind::addresses_used_up, subnet->id, subnet->id + " has too few left");
+    throw ApiFailure(ApiFailureKind::addresses_used_up, subnet->id,
+                     subnet->id + " has too few left");
   int count = affordable(order, *offer);
   if (subnet != nullptr) count = std::min(count, free_addresses(*subnet));
   LaunchOrder priced = order;

@@ -27,7 +27,7 @@ void SimulatedWorld::take_stock(Instance& instance) {
   if (instance.holds_stock || offer == nullptr) return;
   std::int64_t& stock = stock_of(*offer, instance.market);
   if (stock == 0)
-    throw ApiFailure(TroubleKind::no_stock, instance.type,
+    throw ApiFailure(ApiFailureKind::no_stock, instance.type,
                      "not enough " + instance.type + " in " + instance.zone);
   if (stock > 0) --stock;
   instance.holds_stock = true;
@@ -36,7 +36,7 @@ void SimulatedWorld::take_stock(Instance& instance) {
 void SimulatedWorld::start(Instance& instance) {
   if (instance.state == State::running || instance.state == State::starting) return;
   if (instance.state != State::stopped)
-    throw ApiFailure(TroubleKind::wrong_state, instance.id, "it is not stopped");
+    throw ApiFailure(ApiFailureKind::wrong_state, instance.id, "it is not stopped");
   take_stock(instance);
   end(instance);
   instance.runs.push_back(Run{now()});
@@ -46,7 +46,7 @@ void SimulatedWorld::start(Instance& instance) {
 void SimulatedWorld::stop(Instance& instance, Charging charging) {
   if (instance.state == State::stopped || instance.state == State::stopping) return;
   if (instance.state != State::running)
-    throw ApiFailure(TroubleKind::wrong_state, instance.id, "it is not running");
+    throw ApiFailure(ApiFailureKind::wrong_state, instance.id, "it is not running");
   if (charging == Charging::stops) {
     end(instance);
     give_back_stock(instance);

@@ -80,7 +80,7 @@ std::string SimulatedWorld::user_of(const std::string& id) const {
 
 void SimulatedWorld::remove(Resource& resource) {
   if (const std::string user = user_of(resource.id); !user.empty())
-    throw ApiFailure(TroubleKind::in_use, resource.id, resource.id + " is used by " + user);
+    throw ApiFailure(ApiFailureKind::in_use, resource.id, resource.id + " is used by " + user);
   resource.deleted = now();
   remove_parts_of(resource.id);
 }
@@ -109,7 +109,7 @@ std::string SimulatedWorld::take_address(const Resource& subnet) {
     ++address;
   }
   if (address >= range.first + range.size() - 1)
-    throw ApiFailure(TroubleKind::addresses_used_up, subnet.id, subnet.id + " has none left");
+    throw ApiFailure(ApiFailureKind::addresses_used_up, subnet.id, subnet.id + " has none left");
   taken.insert(address);
   return dotted(address);
 }

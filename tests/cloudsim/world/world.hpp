@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cloudsim/world/api_failure.hpp"
 #include "cloudsim/world/catalogue.hpp"
 #include "cloudsim/world/cloud_model.hpp"
-#include "cloudsim/world/trouble.hpp"
 
 namespace fastgpu::cloudsim {
 

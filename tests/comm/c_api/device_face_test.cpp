@@ -94,7 +94,7 @@ TEST_CASE("C++ has every call on device memory, staged and by NCCL") {
         2, nccl, {}, [&](const fgc::Settings& settings, std::size_t rank, Failures& failures) {
           try {
             fgc::Communicator comm(settings);
-            const fgc::DeviceWay way = fgc::OnDevice(comm).way();
+            const fgc::DevicePath way = fgc::OnDevice(comm).path();
             failures.expect(rank, (way.way == FGC_DEVICE_NCCL) == (nccl == WithNccl::all), "way");
             failures.expect(rank, way.why_staged.empty() == (nccl == WithNccl::all), "and why");
             try_collectives(comm, rank, failures);

@@ -31,12 +31,12 @@ using namespace std::chrono_literals;
 /// Both ends of a TCP connection within this machine.
 std::pair<UniqueFd, UniqueFd> connected_sockets() {
   const Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
-  const UniqueFd door = listen_at(loopback);
-  PeerConnection near = connect_to(local_end(door.get()), std::nullopt, Deadline(2s));
+  const UniqueFd listener = listen_at(loopback);
+  PeerConnection near = connect_to(local_end(listener.get()), std::nullopt, Deadline(2s));
   REQUIRE(near.error == 0);
-  pollfd visitor{door.get(), POLLIN, 0};
-  REQUIRE(::poll(&visitor, 1, 2000) == 1);
-  return {std::move(near.socket), UniqueFd(::accept(door.get(), nullptr, nullptr))};
+  pollfd waiting{listener.get(), POLLIN, 0};
+  REQUIRE(::poll(&waiting, 1, 2000) == 1);
+  return {std::move(near.socket), UniqueFd(::accept(listener.get(), nullptr, nullptr))};
 }
 
 TEST_SUITE_BEGIN("comm/transports");

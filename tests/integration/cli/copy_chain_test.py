@@ -37,17 +37,17 @@ if os.fork() == 0:
     for fd in range(3):
         os.dup2(os.open("/dev/null", os.O_RDWR), fd)
     os.kill(listener, signal.SIGKILL)
-    door = socket.socket()
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     while True:
         try:
-            door.bind(("", 22))
+            listener.bind(("", 22))
             break
         except OSError:
             time.sleep(0.01)
-    door.listen()
+    listener.listen()
     while True:
-        door.accept()[0].close()
+        listener.accept()[0].close()
 time.sleep(1)
 """
 

@@ -7,12 +7,12 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import inits_of, job_words, run_tests, shared_cluster, within
+from cli_user import job_words, run_tests, shared_cluster, within
+from node_inside import NodeInside
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 SAVES = (
@@ -189,35 +189,81 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
     assert_in("mpirun on", err.decode())
 
 
+NOTICED = 15  # Seconds in which a node that is cut off is named, and its ranks end.
+
+
+def check_cut(user, process, node, inside, pattern):
+    """Cuts the node off, and checks that the command and the ranks there end in time."""
+    with inside.cut() as began:
+        ended = {}
+
+        def all_ended():
+            now = time.monotonic() - began
+            if process.poll() is not None:
+                ended.setdefault("command", now)
+            if not inside.has(pattern):
+                ended.setdefault("ranks", now)
+            return len(ended) == 2
+
+        within(60, all_ended)
+        _, err = process.communicate(timeout=30)
+        print(f"   {node} is cut off: {ended}", flush=True)
+        assert_equal(process.returncode, 1, err.decode())
+        assert_in(f"lost contact with {node}", err.decode())
+        for what in ("command", "ranks"):
+            assert_less(ended.get(what, 999), NOTICED, f"{what}: {ended}")
+
+
 @shared_cluster
 def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
     name = user.two_nodes()
-    process = starts(user, name, "cut", "echo up; exec sleep 600.25", ranks=2)
-    init = next(iter(inits_of(f"{name}-1")))
-    inside = ["nsenter", "-t", str(init), "-n", "-p", "-m"]
-    shown = [*inside, "ip", "-o", "-4", "addr", "show", "scope", "global"]
-    link = subprocess.run(shown, check=True, capture_output=True, text=True).stdout.split()[1]
-    began = time.monotonic()
-    subprocess.run([*inside, "ip", "link", "set", link, "down"], check=True)
+    for node in (1, 0):
+        job, program = f"cut{node}", f"echo up; exec sleep 600.2{node}"
+        process = starts(user, name, job, program, ranks=2)
+        where = f"{name}-{node}"
+        check_cut(user, process, where, NodeInside(where), f"^sleep 600[.]2{node}")
+
+
+@shared_cluster
+def test_ranks_without_mpi_that_are_cut_off_end_by_themselves(user):
+    name = user.two_nodes()
+    words = ("echo up; exec sleep 600.27", "--launcher", "plain")
+    process = starts(user, name, "plainly", *words, ranks=2)
+    where = f"{name}-1"
+    check_cut(user, process, where, NodeInside(where), "^sleep 600[.]27")
+
+
+@shared_cluster
+def test_ranks_that_are_cut_off_end_by_their_lease_where_mpirun_does_nothing(user):
+    name = user.two_nodes()
+    process = starts(user, name, "lease", "echo up; exec sleep 600.28", ranks=2)
+    inside = NodeInside(f"{name}-1")
+    inside.run("pkill", "-STOP", "-x", "orted", check=True)
     try:
-        _, err = process.communicate(timeout=90)
-        took = time.monotonic() - began
-        print(f"   noticed after {took:.1f} s", flush=True)
-        assert_equal(process.returncode, 1, err.decode())
-        assert_in(f"{name}-1", err.decode())
-        assert_less(took, 45, f"it took {took:.1f} s")
-        gone = within(
-            30,
-            lambda: (
-                subprocess.run(
-                    [*inside, "pgrep", "-f", "^sleep 600.25"], check=False, capture_output=True
-                ).returncode
-            ),
-        )
-        print(f"   its ranks ended after {time.monotonic() - began:.1f} s", flush=True)
-        assert_true(gone, "a rank of the node that is cut off runs on")
+        with inside.cut() as began:
+            gone = within(NOTICED, lambda: not inside.has("^sleep 600[.]28"))
+            print(f"   its ranks ended after {time.monotonic() - began:.1f} s", flush=True)
+            assert_true(gone, "a rank outlives its lease")
+            process.communicate(timeout=60)
     finally:
-        subprocess.run([*inside, "ip", "link", "set", link, "up"], check=True)
+        inside.run("pkill", "-KILL", "-x", "orted")
+    log = user.run("logs", "lease-1", "--rank", "1", code=None)
+    kept = inside.run("cat", "/root/.fastgpu/jobs/lease-1/ranks/1.err").stdout
+    assert_in("the first node of the job did not answer for 9s", kept, log.err)
+
+
+@shared_cluster
+def test_a_job_whose_machine_is_gone_ends_by_its_lease(user):
+    name = user.two_nodes()
+    process = starts(user, f"{name}/1", "alone", "echo up; exec sleep 600.29", ranks=1)
+    inside = NodeInside(f"{name}-1")
+    with inside.cut() as began:
+        gone = within(80, lambda: not inside.has("^sleep 600[.]29"))
+        print(f"   its rank ended after {time.monotonic() - began:.1f} s", flush=True)
+        assert_true(gone, "a rank outlives the lease of its job")
+        _, err = process.communicate(timeout=60)
+    assert_equal(process.returncode, 1, err.decode())
+    assert_in(f"lost contact with {name}-1", err.decode())
 
 
 def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):

@@ -271,6 +271,23 @@ def test_lines_of_mpirun_and_horovodrun_start_jobs(user):
 
 
 @shared_cluster
+def test_lines_of_perseusrun_start_jobs(user):
+    name = user.two_nodes()
+    shown = 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK $PERSEUS_ALLREDUCE_STREAMS"; hostname'
+    program = ["--", "sh", "-c", shown]
+    streams = ["-x", "PERSEUS_ALLREDUCE_STREAMS=6"]
+    words = ["perseusrun", "one", "-np", "2", "-H", "localhost:2", *streams, "-c", name]
+    user.run(*words, *program)
+    wanted = [f"{rank}/2 {rank} 6\n{name}-0\n" for rank in range(2)]
+    assert_equal(rank_lines(user, "one", 2), wanted, "one machine")
+    hosts = f"{name}-0:2,{name}-1:2"
+    words = ["perseusrun", "two", "--mpi", "-np", "4", "-H", hosts, *streams, "-c", name]
+    user.run(*words, *program)
+    wanted = [f"{rank}/4 {rank % 2} 6\n{name}-{rank // 2}\n" for rank in range(4)]
+    assert_equal(rank_lines(user, "two", 4), wanted, "several machines")
+
+
+@shared_cluster
 def test_a_secret_is_only_where_its_program_is(user):
     name = user.two_nodes()
     value = "hush-4718-hush"

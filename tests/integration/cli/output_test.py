@@ -17,13 +17,14 @@ import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from cli_user import run_tests, shared_cluster
+from cli_user import job_words, run_tests, shared_cluster, within
 from suite import (
     assert_equal,
     assert_false,
     assert_greater,
     assert_in,
     assert_is,
+    assert_less,
     assert_less_equal,
     assert_not_in,
     assert_true,
@@ -136,6 +137,41 @@ def test_top_shows_the_nodes_and_their_ranks_until_ctrl_c(user):
     assert_equal(process.wait(10), 0)
     user.run("cancel", "job", "busy")
     user.refused(["top", name, "--interval", "10ms"], 2, "once a second at most")
+
+
+@shared_cluster
+def test_top_shows_the_metric_that_a_job_prints(user):
+    name = user.two_nodes()
+    program = (
+        "echo starting; i=0; while [ $i -lt 600 ]; do i=$((i + 1)); "
+        '[ $RANK = 1 ] && echo "loss=9" || printf "step $i loss 0.$i\\r" >&2; sleep 0.1; done'
+    )
+    user.run(*job_words(name, 2, ["sh", "-c", program], "learns", "-d"))
+    steps = []
+    for _ in range(2):
+        assert_true(within(20, lambda: metric_steps(user, name, steps)), f"no metric: {steps}")
+    assert_less(steps[0], steps[-1])
+    process = on_terminal(user, "top", name, "--interval", "1s")
+    process.reader.read(30, b"METRICS")
+    process.reader.read(30, b"learns-1: step ")
+    process.reader.read(30, b"\x1b[2J")
+    assert_in(b"loss 0.", process.reader.read(30, b"loss 0."))
+    process.send_signal(signal.SIGINT)
+    process.reader.read(30)
+    assert_equal(process.wait(10), 0)
+    user.run("cancel", "job", "learns")
+    assert_equal(json.loads(user.run("top", name, "-o", "json").out)["metrics"], {})
+
+
+def metric_steps(user, name, steps):
+    """Adds the step that `top` shows of job learns-1. Returns false if it shows none."""
+    metrics = json.loads(user.run("top", name, "-o", "json").out)["metrics"].get("learns-1")
+    if not metrics:
+        return False
+    assert_equal([metric["name"] for metric in metrics], ["step", "loss"])
+    assert_equal(metrics[1]["text"], "0." + metrics[0]["text"])
+    steps.append(metrics[0]["value"])
+    return True
 
 
 @shared_cluster

@@ -36,6 +36,25 @@ def test_a_report_shows_how_each_rank_ended(user):
     assert_in("exited with 7", table)
 
 
+@shared_cluster
+def test_a_report_shows_the_course_of_the_loss(user):
+    name = user.two_nodes()
+    program = (
+        'for i in 1 2 3 4; do printf "step $i loss 0.$((9 - i))\\r" >&2; sleep 0.2; done; '
+        'echo "acc=0.5"; test $RANK = 0 || echo "loss 7"'
+    )
+    user.run(*job_words(name, 2, ["sh", "-c", program], "learned"))
+    metrics = json.loads(user.run("report", "learned", "-o", "json").out)["metrics"]
+    assert_equal([metric["name"] for metric in metrics], ["loss", "acc"])
+    points = metrics[0]["points"]
+    assert_equal([point["value"] for point in points], [0.8, 0.7, 0.6, 0.5])
+    times = [point["time"] for point in points]
+    assert_equal(times, sorted(times), "their order")
+    assert_true(len(set(times)) > 1, f"{times}")
+    text = user.run("report", "learned", "-o", "html").out.decode()
+    assert_in("loss 0.8 to 0.5, from 0.5 to 0.8", text)
+
+
 # Prints the processor time of its parent, the agent that runs the rank, in nanoseconds.
 SPENT = "read -r spent _ </proc/$PPID/schedstat; echo $spent; "
 

@@ -29,6 +29,7 @@ RIGHT = {
         "command: [python, train.py, --lr, 0.1, true]\nenv: {A: 1, B: x, C: true}\n",
         "command: [a]\nsecrets: [PATH, {name: KEY, file: /dev/null}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
+        "command: [a]\non_full: continue\n",
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",
         "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
@@ -197,7 +198,7 @@ def test_the_schemas_are_the_files_that_are_shipped(_user):
         printed = subprocess.run([FASTGPU, "schema", kind], check=True, capture_output=True).stdout
         shipped = (HOME / f"templates/schemas/{kind}.json").read_bytes()
         assert_equal(printed, shipped, kind)
-    done = subprocess.run([FASTGPU, "schema", "jobs"], check=False, capture_output=True, text=True)
+    done = subprocess.run([FASTGPU, "schema", "jobz"], check=False, capture_output=True, text=True)
     assert_equal(done.returncode, 2, done.stderr)
     assert_in("job", done.stderr)
 

@@ -314,7 +314,7 @@ class LifeTest(AlibabaTest):
         self.assertEqual(self.described(Tag=[{"Key": "k"}]), [])
 
 
-class DoorTest(AlibabaTest):
+class EntryTest(AlibabaTest):
     def test_keys_that_are_wrong_unknown_expired_or_without_rights_are_told_apart(self):
         self.refused("SignatureDoesNotMatch", "ecs", "DescribeRegions", (FULL[0], "x", None))
         self.refused("InvalidAccessKeyId.NotFound", "ecs", "DescribeRegions", ("x", "x", None))

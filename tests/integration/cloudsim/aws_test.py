@@ -275,7 +275,7 @@ class LifeTest(AwsTest):
         self.refused("RequestLimitExceeded", 503, self.ec2.describe_vpcs)
 
 
-class DoorTest(AwsTest):
+class EntryTest(AwsTest):
     def test_keys_that_are_wrong_unknown_expired_or_without_rights_are_told_apart(self):
         self.refused(
             "SignatureDoesNotMatch", 403, self.client(keys=(FULL[0], "x", None)).describe_regions

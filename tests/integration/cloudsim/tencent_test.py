@@ -255,7 +255,7 @@ class LifeTest(TencentTest):
         self.call("vpc", "ReleaseAddresses", AddressIds=address)
 
 
-class DoorTest(TencentTest):
+class EntryTest(TencentTest):
     def test_keys_that_are_wrong_unknown_expired_or_without_rights_are_told_apart(self):
         self.refused("AuthFailure.SignatureFailure", "cvm", "DescribeRegions", (FULL[0], "x", None))
         self.refused("AuthFailure.SecretIdNotFound", "cvm", "DescribeRegions", ("x", "x", None))

@@ -58,25 +58,25 @@ class RealReachability final : public provision::Reachability {
 };
 
 /// The hosts let us in already, and go on doing so.
-class OpenDoors final : public provision::HostAccess {
+class GrantingAccess final : public provision::HostAccess {
  public:
-  Outcomes check(const state::Cluster&, std::span<const provision::HostDoor> doors,
+  Outcomes check(const state::Cluster&, std::span<const provision::HostLogin> logins,
                  const Cancel&) override {
-    return all(doors);
+    return all(logins);
   }
-  Outcomes open(const state::Cluster&, std::span<const provision::HostDoor> doors,
+  Outcomes open(const state::Cluster&, std::span<const provision::HostLogin> logins,
                 const std::string&, const Cancel&) override {
-    return all(doors);
+    return all(logins);
   }
-  Outcomes close(const state::Cluster&, std::span<const provision::HostDoor> doors) override {
-    return all(doors);
+  Outcomes close(const state::Cluster&, std::span<const provision::HostLogin> logins) override {
+    return all(logins);
   }
 
  private:
-  static Outcomes all(std::span<const provision::HostDoor> doors) {
+  static Outcomes all(std::span<const provision::HostLogin> logins) {
     Outcomes outcomes;
-    for (const provision::HostDoor& door : doors)
-      outcomes.push_back({door.node.name, provision::Granted{}});
+    for (const provision::HostLogin& login : logins)
+      outcomes.push_back({login.node.name, provision::Granted{}});
     return outcomes;
   }
 };
@@ -91,7 +91,7 @@ std::string entry_for(const ssh::Host& host, const std::string& host_key) {
 struct Desk {
   test::TempDirectory place;
   state::Store store{place.path() / "state"};
-  OpenDoors access;
+  GrantingAccess access;
   provision::StaticProvider provider{access};
   RealKeys keys;
   RealReachability reachability;

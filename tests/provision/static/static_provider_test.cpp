@@ -38,27 +38,27 @@ state::Node node_at(int index) {
 /// Hosts that note what is asked of them.
 class FakeAccess final : public HostAccess {
  public:
-  Outcomes check(const state::Cluster&, std::span<const HostDoor> doors, const Cancel&) override {
-    return answer("check", doors);
+  Outcomes check(const state::Cluster&, std::span<const HostLogin> logins, const Cancel&) override {
+    return answer("check", logins);
   }
-  Outcomes open(const state::Cluster&, std::span<const HostDoor> doors,
+  Outcomes open(const state::Cluster&, std::span<const HostLogin> logins,
                 const std::string& public_key, const Cancel&) override {
-    return answer("open for " + public_key, doors);
+    return answer("open for " + public_key, logins);
   }
-  Outcomes close(const state::Cluster&, std::span<const HostDoor> doors) override {
-    return answer("close", doors);
+  Outcomes close(const state::Cluster&, std::span<const HostLogin> logins) override {
+    return answer("close", logins);
   }
 
   std::vector<std::string> calls;
   std::optional<Error> failure;
 
  private:
-  Outcomes answer(const std::string& call, std::span<const HostDoor> doors) {
+  Outcomes answer(const std::string& call, std::span<const HostLogin> logins) {
     Outcomes outcomes;
-    for (const HostDoor& door : doors) {
-      calls.push_back(call + ": " + door.node.name.value + " " + door.node.address + " " +
-                      door.mark);
-      outcomes.push_back({door.node.name, Granted{}});
+    for (const HostLogin& login : logins) {
+      calls.push_back(call + ": " + login.node.name.value + " " + login.node.address + " " +
+                      login.mark);
+      outcomes.push_back({login.node.name, Granted{}});
       if (failure) outcomes.back().outcome = *failure;
     }
     return outcomes;

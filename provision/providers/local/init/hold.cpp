@@ -46,25 +46,25 @@ bool has_children() {
   return found == 0;
 }
 
-/// The visitors at the door, and the processes of the world.
+/// The clients at the broker, and the processes of the world.
 class Holder {
  public:
   Holder(const std::string& path, UniqueFd signals)
-      : path_(path), door_(listen_for_sockets(path)), signals_(std::move(signals)) {}
+      : path_(path), broker_(listen_for_sockets(path)), signals_(std::move(signals)) {}
 
-  /// Serves until the world is not needed any more, and removes the door.
+  /// Serves until the world is not needed any more, and removes the broker.
   void serve() {
     while (serve_once()) {
     }
   }
 
  private:
-  /// Serves once. A leaving visitor sees its connection end when it is decided whether the world
+  /// Serves once. A leaving client sees its connection end when it is decided whether the world
   /// lives on.
   bool serve_once() {
-    std::vector<pollfd> waits = {{door_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
-    for (const UniqueFd& visitor : visitors_)
-      waits.push_back({visitor.get(), POLLIN, 0});
+    std::vector<pollfd> waits = {{broker_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    for (const UniqueFd& client : visitors_)
+      waits.push_back({client.get(), POLLIN, 0});
     const int ready = ::poll(waits.data(), waits.size(), was_visited_ ? -1 : kFirstVisit);
     const std::vector<UniqueFd> leaving = take_leaving(waits);
     if (waits[0].revents != 0) let_in();
@@ -82,7 +82,7 @@ class Holder {
     return told;
   }
 
-  /// Takes out the leaving visitors. They send nothing: any event is the end.
+  /// Takes out the leaving clients. They send nothing: any event is the end.
   std::vector<UniqueFd> take_leaving(const std::vector<pollfd>& waits) {
     std::vector<UniqueFd> leaving;
     std::vector<UniqueFd> staying;
@@ -93,14 +93,14 @@ class Holder {
   }
 
   void let_in() {
-    UniqueFd visitor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!visitor || !send_socket(visitor)) return;
+    UniqueFd client(::accept4(broker_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!client || !send_socket(client)) return;
     was_visited_ = true;
-    visitors_.push_back(std::move(visitor));
+    visitors_.push_back(std::move(client));
   }
 
   std::string path_;
-  UniqueFd door_;
+  UniqueFd broker_;
   UniqueFd signals_;
   std::vector<UniqueFd> visitors_;
   bool was_visited_ = false;
@@ -121,7 +121,7 @@ void live(const std::string& folder) {
   mount_proc();
   NetlinkSocket links;
   bring_up_loopback(links);
-  Holder holder(folder + std::string(kWorldDoor), std::move(signals));
+  Holder holder(folder + std::string(kWorldBroker), std::move(signals));
   answer(kReady);
   let_go_of_streams();
   holder.serve();

@@ -101,7 +101,7 @@ UniqueFd process_behind(const UniqueFd& connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    throw system_error("identifying the process at a door", errno);
+    throw system_error("identifying the process of a socket broker", errno);
   return open_process(peer.pid);
 }
 
@@ -112,7 +112,7 @@ fs::path world_folder(const fs::path& state_directory) {
 }
 
 fs::path world_socket_broker(const fs::path& folder) {
-  return folder.string() + std::string(kWorldDoor);
+  return folder.string() + std::string(kWorldBroker);
 }
 
 std::optional<RootlessWorld> RootlessWorld::find(const fs::path& folder) {

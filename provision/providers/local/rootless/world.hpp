@@ -8,8 +8,8 @@
 
 namespace fastgpu::provision::local {
 
-/// Returns the folder of a state directory's world: its lock and its door (base/socket_broker.hpp),
-/// through which the nodes are reached from outside.
+/// Returns the folder of a state directory's world: its lock and its broker
+/// (base/socket_broker.hpp), through which the nodes are reached from outside.
 std::filesystem::path world_folder(const std::filesystem::path& state_directory);
 std::filesystem::path world_socket_broker(const std::filesystem::path& folder);
 

@@ -12,8 +12,8 @@ using fastgpu::test::failure_of;
 
 std::string named(const std::string& list) {
   const std::vector<state::Node> nodes = {
-      {.name = {"demo-0"}, .address = "198.51.100.4", .private_address = "10.0.0.4"},
-      {.name = {"demo-1"}, .address = "198.51.100.5", .private_address = "10.0.0.5"}};
+      {.index = 0, .name = {"demo-0"}, .address = "198.51.100.4", .private_address = "10.0.0.4"},
+      {.index = 1, .name = {"demo-1"}, .address = "198.51.100.5", .private_address = "10.0.0.5"}};
   std::string shown;
   for (const launcher::NodeSlots& host : with_node_names(launcher::parse_host_list(list), nodes))
     shown += host.name.value + "=" + std::to_string(host.slots) + " ";
@@ -27,6 +27,8 @@ TEST_CASE("a host of -H is a node by its name or by one of its addresses") {
   CHECK(named("10.0.0.5:8,198.51.100.4:8") == "demo-1=8 demo-0=8 ");
   CHECK(named("demo-0:2,10.0.0.4:2,demo-1:*") == "demo-0=4 demo-1=0 ");
   CHECK(named("0,demo-[0-1]:2") == "0=1 demo-[0-1]=2 ");
+  CHECK(named("localhost:4") == "demo-0=4 ");
+  CHECK(named("localhost:4,10.0.0.5:4") == "demo-0=4 demo-1=4 ");
 }
 
 TEST_CASE("a hostfile of mpirun is a list of hosts") {

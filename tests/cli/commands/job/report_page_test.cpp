@@ -156,6 +156,22 @@ TEST_CASE("the nodes have charts, and the library its counters and timelines") {
   CHECK(view.root["timelines"][0]["bytes"] == 1'500'000);
 }
 
+TEST_CASE("the measures that a job has printed are curves over its time") {
+  JobEvidence evidence = failed_job();
+  evidence.metrics = {
+      {"loss", {{.time = kBegin, .value = 4}, {.time = kBegin + 20 * kSecond, .value = 1}}},
+      {"acc", {{.value = 1}, {.value = 1}, {.value = 1}}},
+      {"once", {{.value = 1}}}};
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "loss 4 to 1, from 1 to 4"));
+  CHECK(has(page, "points=\"0.0,0.0 1000.0,100.0 \""));
+  CHECK(has(page, "points=\"0.0,100.0 500.0,100.0 1000.0,100.0 \""));
+  CHECK_FALSE(has(page, "once 1"));
+  const View view = report_view(evidence, at(30));
+  CHECK(view.root["metrics"][0]["points"][1]["value"] == 1.0);
+  CHECK(view.root["metrics"][1]["points"][0]["time"].is_null());
+}
+
 TEST_CASE("a long job has as many points in its charts as a short one") {
   JobEvidence evidence = failed_job();
   evidence.usage = {{.node = "demo-0"}};
@@ -170,7 +186,7 @@ TEST_CASE("a long job has as many points in its charts as a short one") {
 
 TEST_CASE("a page without samples, counters and timelines has no parts for them") {
   const std::string page = report_page(failed_job(), at(30));
-  for (const char* part : {"<h2>Nodes", "<h2>Counters", "<h2>Timelines", "<svg"})
+  for (const char* part : {"<h2>Nodes", "<h2>Counters", "<h2>Timelines", "<h2>Metrics", "<svg"})
     CHECK_FALSE(has(page, part));
 }
 

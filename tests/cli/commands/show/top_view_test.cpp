@@ -29,13 +29,16 @@ NodeUsage busy_node() {
 TEST_CASE("a row shows what a node uses, and which ranks run on it") {
   const std::vector<UsageOfNode> nodes = {{{"demo-0"}, busy_node()}};
   const std::vector<JobOnNodes> jobs = {
-      {"train-1", {{.node = {"demo-0"}, .first = 0, .count = 4}, {.node = {"demo-1"}, .first = 4}}},
+      {"train-1",
+       {{.node = {"demo-0"}, .first = 0, .count = 4}, {.node = {"demo-1"}, .first = 4}},
+       {{"epoch", "3", 3}, {"loss", "0.53", 0.53}}},
       {"eval-2", {{.node = {"demo-0"}, .first = 3, .count = 1}}},
       {"other-3", {{.node = {"demo-1"}, .first = 0, .count = 1}}}};
   const View view = view_of_usage("demo", nodes, jobs);
   CHECK(texts_of(view, 0) == std::vector<std::string>{"demo-0", "35%", "2 GB of 16 GB", "2: 96%",
                                                       "4 GB of 160 GB", "1.5 MB/s", "0 B/s",
-                                                      "train-1: ranks 0-3, eval-2: rank 3"});
+                                                      "train-1: ranks 0-3, eval-2: rank 3",
+                                                      "train-1: epoch 3, loss 0.53"});
   const Json& node = view.root["nodes"][0];
   CHECK(view.root["schema"] == "fastgpu.top/1");
   CHECK(node["busy_percent"] == 35);
@@ -43,6 +46,26 @@ TEST_CASE("a row shows what a node uses, and which ranks run on it") {
   CHECK(node["jobs"] == Json::parse(R"([{"id":"train-1","first_rank":0,"ranks":4},
                         {"id":"eval-2","first_rank":3,"ranks":1}])"));
   CHECK(node["error"] == nullptr);
+}
+
+TEST_CASE(
+    "the metrics of a job are in the row of its first node, and by its name in the document") {
+  const std::vector<UsageOfNode> nodes = {{{"demo-0"}, busy_node()}, {{"demo-1"}, busy_node()}};
+  const std::vector<JobOnNodes> jobs = {
+      {"train-1",
+       {{.node = {"demo-0"}, .count = 1}, {.node = {"demo-1"}, .first = 1, .count = 1}},
+       metrics_in("epoch 3, loss nan")},
+      {"eval-2", {{.node = {"demo-1"}, .count = 1}}, metrics_in("acc=91.2%")},
+      {"quiet-3", {{.node = {"demo-1"}, .count = 1}}}};
+  const View view = view_of_usage("demo", nodes, jobs);
+  CHECK(texts_of(view, 0).back() == "train-1: epoch 3, loss nan");
+  CHECK(texts_of(view, 1).back() == "eval-2: acc 91.2");
+  CHECK(view.root["metrics"] == Json::parse(R"({"train-1": [
+      {"name": "epoch", "value": 3.0, "text": "3"}, {"name": "loss", "value": null, "text": "nan"}],
+      "eval-2": [{"name": "acc", "value": 91.2, "text": "91.2"}]})"));
+  // Only the second node is shown.
+  const View second = view_of_usage("demo", std::span(nodes).subspan(1), jobs);
+  CHECK(texts_of(second, 0).back() == "train-1: epoch 3, loss nan; eval-2: acc 91.2");
 }
 
 TEST_CASE("a GPU that is idle beside busy ones is visible") {

@@ -36,9 +36,9 @@ std::string region_in(const std::string& host) {
   return labels.size() == 4 ? labels[1] : "";
 }
 
-class AlibabaFace : public Face {
+class AlibabaApi : public VendorApi {
  public:
-  explicit AlibabaFace(ApiFacts facts) : facts_(std::move(facts)) {}
+  explicit AlibabaApi(ApiFacts facts) : facts_(std::move(facts)) {}
 
   std::string_view vendor() const noexcept override { return "alibaba"; }
 
@@ -66,7 +66,7 @@ class AlibabaFace : public Face {
     return reply(200, action.handle(alibaba::AlibabaCall{world, scope, params}), world);
   }
 
-  Refusal translate(const ApiFailure& trouble) const override;
+  Refusal translate(const ApiFailure& failure) const override;
 
   Refusal throttled() const override {
     return {400, "Throttling.User", "Request was denied due to user flow control."};
@@ -138,42 +138,42 @@ class AlibabaFace : public Face {
   mutable std::set<std::string> nonces_;
 };
 
-Refusal AlibabaFace::translate(const ApiFailure& trouble) const {
-  const std::string& subject = trouble.subject();
-  const std::string said = trouble.what();
-  switch (trouble.kind()) {
-    case TroubleKind::no_stock:
+Refusal AlibabaApi::translate(const ApiFailure& failure) const {
+  const std::string& subject = failure.subject();
+  const std::string said = failure.what();
+  switch (failure.kind()) {
+    case ApiFailureKind::no_stock:
       return {403, "OperationDenied.NoStock",
               "The requested resource is sold out in the specified zone; try other types of "
               "resources or other regions and zones. (" +
                   said + ")"};
-    case TroubleKind::not_offered:
+    case ApiFailureKind::not_offered:
       return {403, "Zone.NotOnSale",
               "The specified instance type " + subject + " is not available in the zone."};
-    case TroubleKind::quota:
+    case ApiFailureKind::quota:
       return {403, "QuotaExceed.ElasticQuota",
               "The number of vCPUs has reached the quota of " + subject + ". (" + said + ")"};
-    case TroubleKind::price_too_low:
+    case ApiFailureKind::price_too_low:
       return {
           400, "InvalidSpotPriceLimit.LowerThanPublicPrice",
           "The specified spotPriceLimit is lower than the current public price. (" + said + ")"};
-    case TroubleKind::token_mismatch:
-    case TroubleKind::token_terminated:
+    case ApiFailureKind::token_mismatch:
+    case ApiFailureKind::token_terminated:
       return {400, "IdempotentParameterMismatch",
               "The specified request uses the same client token as a previous, but non-identical "
               "request."};
-    case TroubleKind::wrong_state:
+    case ApiFailureKind::wrong_state:
       return {403, "IncorrectInstanceStatus",
               "The current status of the resource does not support this operation. (" + subject +
                   ": " + said + ")"};
-    case TroubleKind::not_found:
+    case ApiFailureKind::not_found:
       return {404, "InvalidParameter.NotFound", subject + " is not found."};
-    case TroubleKind::in_use:
+    case ApiFailureKind::in_use:
       return {400, "DependencyViolation",
               "There is still something attached to " + subject + ". (" + said + ")"};
-    case TroubleKind::duplicate:
+    case ApiFailureKind::duplicate:
       return {400, "InvalidParameter.Duplicate", subject + " exists already."};
-    case TroubleKind::addresses_used_up:
+    case ApiFailureKind::addresses_used_up:
       return {403, "InvalidVSwitchId.IpNotEnough",
               "The specified VSwitch " + subject + " has not enough IpAddress."};
   }
@@ -182,8 +182,8 @@ Refusal AlibabaFace::translate(const ApiFailure& trouble) const {
 
 }  // namespace
 
-std::unique_ptr<Face> alibaba_face(ApiFacts facts) {
-  return std::make_unique<AlibabaFace>(std::move(facts));
+std::unique_ptr<VendorApi> alibaba_api(ApiFacts facts) {
+  return std::make_unique<AlibabaApi>(std::move(facts));
 }
 
 }  // namespace fastgpu::cloudsim

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cloudsim/api_facts.hpp"
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim {
 
-std::unique_ptr<Face> alibaba_face(ApiFacts facts);
+std::unique_ptr<VendorApi> alibaba_api(ApiFacts facts);
 
 }  // namespace fastgpu::cloudsim

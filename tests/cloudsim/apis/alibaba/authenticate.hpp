@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 

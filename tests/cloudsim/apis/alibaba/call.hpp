@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cloudsim/apis/aws/params.hpp"
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 

@@ -110,7 +110,7 @@ Json delete_group(const AlibabaCall& call) {
   Resource& group = resource(call, "group", call.params.get("SecurityGroupId"));
   for (const Resource* other : call.world.resources_of(call.scope, "group"))
     if (other->id != group.id && other->data.dump().find(group.id) != std::string::npos)
-      throw ApiFailure(TroubleKind::in_use, group.id, other->id + " names it in a rule");
+      throw ApiFailure(ApiFailureKind::in_use, group.id, other->id + " names it in a rule");
   call.world.remove(group);
   return Json::object();
 }

@@ -115,8 +115,8 @@ Json create_image(const AlibabaCall& call) {
                                               .snapshot_stays = true});
     image.data["token"] = call.params.get("ClientToken");
     return {{"ImageId", image.id}};
-  } catch (const ApiFailure& trouble) {
-    if (trouble.kind() != TroubleKind::duplicate) throw;
+  } catch (const ApiFailure& failure) {
+    if (failure.kind() != ApiFailureKind::duplicate) throw;
     throw Refusal(400, "InvalidImageName.Duplicated",
                   "The specified Image name " + name + " has already been used.");
   }

@@ -14,7 +14,7 @@ std::vector<Instance*> named(const AlibabaCall& call) {
 
 void want(const Instance& instance, State state) {
   if (instance.state != state)
-    throw ApiFailure(TroubleKind::wrong_state, instance.id, "it is in another state");
+    throw ApiFailure(ApiFailureKind::wrong_state, instance.id, "it is in another state");
 }
 
 /// Changes all instances or none: if one is in a wrong state, the request is refused.

@@ -27,9 +27,9 @@ aws::Params params_of(const Request& request) {
   return aws::Params(std::move(values));
 }
 
-class AwsFace : public Face {
+class AwsApi : public VendorApi {
  public:
-  explicit AwsFace(ApiFacts facts) : facts_(std::move(facts)) {}
+  explicit AwsApi(ApiFacts facts) : facts_(std::move(facts)) {}
 
   std::string_view vendor() const noexcept override { return "aws"; }
 
@@ -72,7 +72,7 @@ class AwsFace : public Face {
                  .headers = {{"x-amzn-requestid", id}}};
   }
 
-  Refusal translate(const ApiFailure& trouble) const override;
+  Refusal translate(const ApiFailure& failure) const override;
 
   Refusal throttled() const override {
     return {503, "RequestLimitExceeded", "Request limit exceeded."};
@@ -127,52 +127,52 @@ class AwsFace : public Face {
   }
 };
 
-Refusal AwsFace::translate(const ApiFailure& trouble) const {
-  const std::string& subject = trouble.subject();
-  const std::string said = trouble.what();
-  switch (trouble.kind()) {
-    case TroubleKind::no_stock:
+Refusal AwsApi::translate(const ApiFailure& failure) const {
+  const std::string& subject = failure.subject();
+  const std::string said = failure.what();
+  switch (failure.kind()) {
+    case ApiFailureKind::no_stock:
       return {500, "InsufficientInstanceCapacity",
               "We currently do not have sufficient " + subject +
                   " capacity in the Availability "
                   "Zone you requested. (" +
                   said + ")"};
-    case TroubleKind::not_offered:
+    case ApiFailureKind::not_offered:
       return {400, "Unsupported",
               "Your requested instance type (" + subject +
                   ") is not supported in your requested "
                   "Availability Zone."};
-    case TroubleKind::quota:
+    case ApiFailureKind::quota:
       if (subject.ends_with("/spot"))
         return {400, "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded"};
       return {400, "VcpuLimitExceeded",
               "You have requested more vCPU capacity than your current vCPU limit allows for the "
               "instance bucket that the specified instance type belongs to. (" +
                   said + ")"};
-    case TroubleKind::price_too_low:
+    case ApiFailureKind::price_too_low:
       return {400, "SpotMaxPriceTooLow",
               "Your Spot request price is lower than the minimum required Spot request fulfillment "
               "price. (" +
                   said + ")"};
-    case TroubleKind::token_mismatch:
+    case ApiFailureKind::token_mismatch:
       return {400, "IdempotentParameterMismatch",
               "Arguments on this idempotent request are inconsistent with arguments used in "
               "previous request(s)."};
-    case TroubleKind::token_terminated:
+    case ApiFailureKind::token_terminated:
       return {400, "IdempotentInstanceTerminated",
               "The idempotent request refers to a terminated instance."};
-    case TroubleKind::wrong_state:
+    case ApiFailureKind::wrong_state:
       return {400, "IncorrectInstanceState",
               "The instance '" + subject + "' is not in a state from which it can do this."};
-    case TroubleKind::not_found:
+    case ApiFailureKind::not_found:
       return {400, "InvalidID", "The ID '" + subject + "' is not valid"};
-    case TroubleKind::in_use:
+    case ApiFailureKind::in_use:
       return {
           400, "DependencyViolation",
           "The resource '" + subject + "' has dependencies and cannot be deleted. (" + said + ")"};
-    case TroubleKind::duplicate:
+    case ApiFailureKind::duplicate:
       return {400, "InvalidParameterValue", subject + " exists already"};
-    case TroubleKind::addresses_used_up:
+    case ApiFailureKind::addresses_used_up:
       return {400, "InsufficientFreeAddressesInSubnet",
               "There are not enough free addresses in subnet '" + subject + "'."};
   }
@@ -181,8 +181,8 @@ Refusal AwsFace::translate(const ApiFailure& trouble) const {
 
 }  // namespace
 
-std::unique_ptr<Face> aws_face(ApiFacts facts) {
-  return std::make_unique<AwsFace>(std::move(facts));
+std::unique_ptr<VendorApi> aws_api(ApiFacts facts) {
+  return std::make_unique<AwsApi>(std::move(facts));
 }
 
 }  // namespace fastgpu::cloudsim

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cloudsim/api_facts.hpp"
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim {
 
-std::unique_ptr<Face> aws_face(ApiFacts facts);
+std::unique_ptr<VendorApi> aws_api(ApiFacts facts);
 
 }  // namespace fastgpu::cloudsim

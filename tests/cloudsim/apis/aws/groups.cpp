@@ -86,7 +86,7 @@ Json delete_group(const Ec2Call& call) {
     if (other->id == group.id) continue;
     const std::string rules = other->data.dump();
     if (rules.find(group.id) != std::string::npos)
-      throw ApiFailure(TroubleKind::in_use, group.id,
+      throw ApiFailure(ApiFailureKind::in_use, group.id,
                        "resource " + group.id + " has a dependent object");
   }
   call.world.remove(group);

@@ -128,10 +128,10 @@ Json create_image(const Ec2Call& call) {
     call.world.find(call.scope, "snapshot", image.data.at("snapshot"))->tags =
         tags_for(call.params, "snapshot");
     return {{"imageId", image.id}};
-  } catch (const ApiFailure& trouble) {
-    if (trouble.kind() != TroubleKind::duplicate) throw;
+  } catch (const ApiFailure& failure) {
+    if (failure.kind() != ApiFailureKind::duplicate) throw;
     throw Refusal(400, "InvalidAMIName.Duplicate",
-                  "AMI name " + name + " is already in use (" + trouble.what() + ")");
+                  "AMI name " + name + " is already in use (" + failure.what() + ")");
   }
 }
 

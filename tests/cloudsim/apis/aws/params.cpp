@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "cloudsim/auth/signature.hpp"
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {

@@ -48,7 +48,7 @@ Json terminate(const Ec2Call& call) {
 Json reboot(const Ec2Call& call) {
   change_all(call, [](SimulatedWorld&, Instance& each) {
     if (each.state != State::running)
-      throw ApiFailure(TroubleKind::wrong_state, each.id, "it is not running");
+      throw ApiFailure(ApiFailureKind::wrong_state, each.id, "it is not running");
   });
   return ok();
 }
@@ -62,7 +62,7 @@ Json modify_instance(const Ec2Call& call) {
                                                                           : "");
   if (!behaviour.empty()) set_shutdown_behaviour(each, behaviour);
   if (call.params.find("InstanceType.Value") && each.state != State::stopped)
-    throw ApiFailure(TroubleKind::wrong_state, each.id, "it is not stopped");
+    throw ApiFailure(ApiFailureKind::wrong_state, each.id, "it is not stopped");
   return ok();
 }
 

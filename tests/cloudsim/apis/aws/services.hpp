@@ -1,7 +1,7 @@
 // AWS's JSON services that a launcher uses: ssm, servicequotas, pricing.
 #pragma once
 
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::aws {
 

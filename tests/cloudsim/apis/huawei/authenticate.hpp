@@ -1,7 +1,7 @@
 // Checks the signature of requests to Huawei Cloud (SDK-HMAC-SHA256).
 #pragma once
 
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::huawei {
 

@@ -34,9 +34,9 @@ std::string service_label(const Request& request) {
   return label;
 }
 
-class HuaweiFace : public Face {
+class HuaweiApi : public VendorApi {
  public:
-  explicit HuaweiFace(ApiFacts facts) : facts_(std::move(facts)) {}
+  explicit HuaweiApi(ApiFacts facts) : facts_(std::move(facts)) {}
 
   std::string_view vendor() const noexcept override { return "huawei"; }
 
@@ -63,7 +63,7 @@ class HuaweiFace : public Face {
   }
 
   Reply answer(const Call& call, const Account& account, SimulatedWorld& world) override;
-  Refusal translate(const ApiFailure& trouble) const override;
+  Refusal translate(const ApiFailure& failure) const override;
 
   /// Returns the gateway's error and the service's own error by turns.
   Refusal throttled() const override {
@@ -99,8 +99,8 @@ class HuaweiFace : public Face {
 
 /// Returns the scope. A project belongs to one region, and path and headers must name the same
 /// project.
-Scope HuaweiFace::scope_of(const Call& call, const huawei::Route& route, const Account& account,
-                           const SimulatedWorld& world) {
+Scope HuaweiApi::scope_of(const Call& call, const huawei::Route& route, const Account& account,
+                          const SimulatedWorld& world) {
   Scope scope{"huawei", account.name, call.region};
   if (is_global(call.service)) return scope;
   const auto in_path = route.path.find("project_id");
@@ -117,9 +117,9 @@ Scope HuaweiFace::scope_of(const Call& call, const huawei::Route& route, const A
   throw Refusal(403, "Common.0018", "The project is none of that region.");
 }
 
-void HuaweiFace::check_facts(const Call& call, const huawei::Route& route,
-                             const std::map<std::string, std::string>& query,
-                             const Json& body) const {
+void HuaweiApi::check_facts(const Call& call, const huawei::Route& route,
+                            const std::map<std::string, std::string>& query,
+                            const Json& body) const {
   Json all = Json::object();
   for (const auto& [name, value] : route.path)
     if (name != "project_id") all[name] = value;
@@ -130,7 +130,7 @@ void HuaweiFace::check_facts(const Call& call, const huawei::Route& route,
   facts_.check(call.service, call.action, all);
 }
 
-Reply HuaweiFace::answer(const Call& call, const Account& account, SimulatedWorld& world) {
+Reply HuaweiApi::answer(const Call& call, const Account& account, SimulatedWorld& world) {
   const huawei::Route route = huawei::route(service_label(*call.request), *call.request);
   if (route.action == nullptr)
     throw ProtocolViolation(
@@ -158,35 +158,35 @@ Reply HuaweiFace::answer(const Call& call, const Account& account, SimulatedWorl
   }
 }
 
-Refusal HuaweiFace::translate(const ApiFailure& trouble) const {
-  const std::string said = trouble.what();
-  switch (trouble.kind()) {
-    case TroubleKind::no_stock:
+Refusal HuaweiApi::translate(const ApiFailure& failure) const {
+  const std::string said = failure.what();
+  switch (failure.kind()) {
+    case ApiFailureKind::no_stock:
       return {400, "Ecs.0319", "Insufficient flavor capacity: " + said};
-    case TroubleKind::not_offered:
+    case ApiFailureKind::not_offered:
       return {400, "Ecs.0018", "The flavor is sold out: " + said};
-    case TroubleKind::quota:
+    case ApiFailureKind::quota:
       return {400, "Ecs.0001", "The number of servers exceeds the quota: " + said};
-    case TroubleKind::price_too_low:
+    case ApiFailureKind::price_too_low:
       return {400, "Ecs.0703", "The spot price is lower than the market's: " + said};
-    case TroubleKind::token_mismatch:
-    case TroubleKind::token_terminated:
+    case ApiFailureKind::token_mismatch:
+    case ApiFailureKind::token_terminated:
       return {400, "Ecs.0122", said};
-    case TroubleKind::wrong_state:
-      return {400, "Ecs.0025", trouble.subject() + ": " + said};
-    case TroubleKind::not_found:
+    case ApiFailureKind::wrong_state:
+      return {400, "Ecs.0025", failure.subject() + ": " + said};
+    case ApiFailureKind::not_found:
       return {404, "Ecs.0114", said};
-    case TroubleKind::in_use:
+    case ApiFailureKind::in_use:
       return {409, "VPC.0209", said};
-    case TroubleKind::duplicate:
+    case ApiFailureKind::duplicate:
       return {400, "VPC.0115", said};
-    case TroubleKind::addresses_used_up:
+    case ApiFailureKind::addresses_used_up:
       return {400, "Ecs.0012", said};
   }
   return {500, "Common.0500", said};
 }
 
-Reply HuaweiFace::refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const {
+Reply HuaweiApi::refuse(const Call& call, const Refusal& refusal, SimulatedWorld& world) const {
   const std::string id = world.new_id("", 32);
   Json body;
   if (refusal.code().starts_with("APIGW.") || is_global(call.service))
@@ -205,8 +205,8 @@ Reply HuaweiFace::refuse(const Call& call, const Refusal& refusal, SimulatedWorl
 
 }  // namespace
 
-std::unique_ptr<Face> huawei_face(ApiFacts facts) {
-  return std::make_unique<HuaweiFace>(std::move(facts));
+std::unique_ptr<VendorApi> huawei_api(ApiFacts facts) {
+  return std::make_unique<HuaweiApi>(std::move(facts));
 }
 
 }  // namespace fastgpu::cloudsim

@@ -7,6 +7,6 @@
 
 namespace fastgpu::cloudsim {
 
-std::unique_ptr<Face> huawei_face(ApiFacts facts);
+std::unique_ptr<VendorApi> huawei_api(ApiFacts facts);
 
 }  // namespace fastgpu::cloudsim

@@ -103,7 +103,7 @@ void check_quota(const HuaweiCall& call, const MachineType& type, const LaunchOr
   const std::string group = quota_group(type, order.like.market);
   const auto limit = call.catalogue().quota(call.scope.region, group);
   if (limit && call.world.quota_used(call.scope, group) + order.maximum > *limit)
-    throw ApiFailure(TroubleKind::quota, group, "the limit is " + std::to_string(int(*limit)));
+    throw ApiFailure(ApiFailureKind::quota, group, "the limit is " + std::to_string(int(*limit)));
   const auto addresses = call.catalogue().quota(call.scope.region, "addresses");
   const auto used = call.world.resources_of(call.scope, "publicip").size();
   if (addresses && order.like.extra.contains("publicip") &&

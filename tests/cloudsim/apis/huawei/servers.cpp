@@ -177,10 +177,10 @@ Answered change(const HuaweiCall& call, const Json& servers, Goal goal, Act act)
     SubJob part{.server = each->id};
     try {
       act(*each);
-    } catch (const ApiFailure& trouble) {
-      const bool no_stock = trouble.kind() == TroubleKind::no_stock;
+    } catch (const ApiFailure& failure) {
+      const bool no_stock = failure.kind() == ApiFailureKind::no_stock;
       part.code = no_stock ? "Ecs.0219" : "Ecs.0025";
-      part.reason = no_stock ? "No valid host was found." : trouble.what();
+      part.reason = no_stock ? "No valid host was found." : failure.what();
     }
     parts.push_back(std::move(part));
   }
@@ -190,7 +190,7 @@ Answered change(const HuaweiCall& call, const Json& servers, Goal goal, Act act)
 Answered start(const HuaweiCall& call) {
   return change(call, call.body.at("os-start").at("servers"), Goal::started, [&](Instance& each) {
     if (each.state != State::stopped)
-      throw ApiFailure(TroubleKind::wrong_state, each.id, "the server is not stopped");
+      throw ApiFailure(ApiFailureKind::wrong_state, each.id, "the server is not stopped");
     call.world.start(each);
   });
 }
@@ -198,7 +198,7 @@ Answered start(const HuaweiCall& call) {
 Answered stop(const HuaweiCall& call) {
   return change(call, call.body.at("os-stop").at("servers"), Goal::stopped, [&](Instance& each) {
     if (each.state != State::running)
-      throw ApiFailure(TroubleKind::wrong_state, each.id, "the server is not active");
+      throw ApiFailure(ApiFailureKind::wrong_state, each.id, "the server is not active");
     call.world.stop(each);
   });
 }

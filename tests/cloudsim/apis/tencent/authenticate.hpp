@@ -1,7 +1,7 @@
 // Checks the signature of requests to Tencent Cloud (TC3).
 #pragma once
 
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 

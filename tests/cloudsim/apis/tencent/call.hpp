@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cloudsim/face.hpp"
+#include "cloudsim/vendor_api.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 

@@ -116,7 +116,7 @@ Json delete_group(const TencentCall& call) {
   Resource& group = resource(call, "group", call.text("SecurityGroupId"));
   for (const Resource* other : call.world.resources_of(call.scope, "group"))
     if (other->id != group.id && other->data.dump().find(group.id) != std::string::npos)
-      throw ApiFailure(TroubleKind::in_use, group.id, other->id + " has a policy with it");
+      throw ApiFailure(ApiFailureKind::in_use, group.id, other->id + " has a policy with it");
   call.world.remove(group);
   return Json::object();
 }

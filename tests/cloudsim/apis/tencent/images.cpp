@@ -90,8 +90,8 @@ Json create_image(const TencentCall& call) {
                                                     .snapshot = call.world.new_id("snap-", 8),
                                                     .snapshot_stays = true});
     return {{"ImageId", image.id}};
-  } catch (const ApiFailure& trouble) {
-    if (trouble.kind() != TroubleKind::duplicate) throw;
+  } catch (const ApiFailure& failure) {
+    if (failure.kind() != ApiFailureKind::duplicate) throw;
     throw refusal("InvalidImageName.Duplicate", "The image name `" + name + "` is taken.");
   }
 }

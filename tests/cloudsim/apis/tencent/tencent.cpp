@@ -25,9 +25,9 @@ const std::map<std::string, std::string>& versions() {
 /// The region for calls that name none.
 constexpr const char* kAnyRegion = "ap-guangzhou";
 
-class TencentFace : public Face {
+class TencentApi : public VendorApi {
  public:
-  explicit TencentFace(ApiFacts facts) : facts_(std::move(facts)) {}
+  explicit TencentApi(ApiFacts facts) : facts_(std::move(facts)) {}
 
   std::string_view vendor() const noexcept override { return "tencent"; }
 
@@ -61,7 +61,7 @@ class TencentFace : public Face {
     }
   }
 
-  Refusal translate(const ApiFailure& trouble) const override;
+  Refusal translate(const ApiFailure& failure) const override;
 
   Refusal throttled() const override {
     return refusal("RequestLimitExceeded",
@@ -109,30 +109,30 @@ class TencentFace : public Face {
   ApiFacts facts_;
 };
 
-Refusal TencentFace::translate(const ApiFailure& trouble) const {
-  const std::string said = trouble.what();
-  switch (trouble.kind()) {
-    case TroubleKind::no_stock:
+Refusal TencentApi::translate(const ApiFailure& failure) const {
+  const std::string said = failure.what();
+  switch (failure.kind()) {
+    case ApiFailureKind::no_stock:
       return refusal("ResourceInsufficient.SpecifiedInstanceType", "Sold out: " + said);
-    case TroubleKind::not_offered:
+    case ApiFailureKind::not_offered:
       return refusal("InvalidParameterValue.ZoneNotSupported", said);
-    case TroubleKind::quota:
-      return refusal(trouble.subject().ends_with("/spot") ? "LimitExceeded.UserSpotQuota"
+    case ApiFailureKind::quota:
+      return refusal(failure.subject().ends_with("/spot") ? "LimitExceeded.UserSpotQuota"
                                                           : "LimitExceeded.InstanceQuota",
                      said);
-    case TroubleKind::price_too_low:
+    case ApiFailureKind::price_too_low:
       return refusal("InvalidParameterValue.InsufficientPrice", said);
-    case TroubleKind::token_mismatch:
-    case TroubleKind::token_terminated:
-    case TroubleKind::duplicate:
+    case ApiFailureKind::token_mismatch:
+    case ApiFailureKind::token_terminated:
+    case ApiFailureKind::duplicate:
       return refusal("InvalidParameterValue", said);
-    case TroubleKind::wrong_state:
-      return refusal("InvalidInstanceState", trouble.subject() + ": " + said);
-    case TroubleKind::not_found:
+    case ApiFailureKind::wrong_state:
+      return refusal("InvalidInstanceState", failure.subject() + ": " + said);
+    case ApiFailureKind::not_found:
       return refusal("ResourceNotFound", said);
-    case TroubleKind::in_use:
+    case ApiFailureKind::in_use:
       return refusal("ResourceInUse", said);
-    case TroubleKind::addresses_used_up:
+    case ApiFailureKind::addresses_used_up:
       return refusal("FailedOperation.NoAvailableIpAddressCountInSubnet", said);
   }
   return refusal("InternalError", said);
@@ -140,8 +140,8 @@ Refusal TencentFace::translate(const ApiFailure& trouble) const {
 
 }  // namespace
 
-std::unique_ptr<Face> tencent_face(ApiFacts facts) {
-  return std::make_unique<TencentFace>(std::move(facts));
+std::unique_ptr<VendorApi> tencent_api(ApiFacts facts) {
+  return std::make_unique<TencentApi>(std::move(facts));
 }
 
 }  // namespace fastgpu::cloudsim

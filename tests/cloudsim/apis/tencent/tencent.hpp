@@ -7,6 +7,6 @@
 
 namespace fastgpu::cloudsim {
 
-std::unique_ptr<Face> tencent_face(ApiFacts facts);
+std::unique_ptr<VendorApi> tencent_api(ApiFacts facts);
 
 }  // namespace fastgpu::cloudsim

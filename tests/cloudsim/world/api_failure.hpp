@@ -1,4 +1,4 @@
-// Reasons for which the world refuses a request. Each face converts them to its vendor's errors.
+// Reasons for which the world refuses a request. Each api converts them to its vendor's errors.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::cloudsim {
 
-enum class TroubleKind : std::uint8_t {
+enum class ApiFailureKind : std::uint8_t {
   no_stock,
   not_offered,  ///< The type is not offered in that zone.
   quota,
@@ -24,13 +24,13 @@ enum class TroubleKind : std::uint8_t {
 /// A refused request. `subject` is the id, type or quota that it is about.
 class ApiFailure : public std::runtime_error {
  public:
-  ApiFailure(TroubleKind kind, std::string subject, const std::string& message)
+  ApiFailure(ApiFailureKind kind, std::string subject, const std::string& message)
       : std::runtime_error(message), kind_(kind), subject_(std::move(subject)) {}
-  TroubleKind kind() const noexcept { return kind_; }
+  ApiFailureKind kind() const noexcept { return kind_; }
   const std::string& subject() const noexcept { return subject_; }
 
  private:
-  TroubleKind kind_;
+  ApiFailureKind kind_;
   std::string subject_;
 };
 

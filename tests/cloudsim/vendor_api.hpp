@@ -38,9 +38,9 @@ class ProtocolViolation : public Refusal {
   using Refusal::Refusal;
 };
 
-class Face {
+class VendorApi {
  public:
-  virtual ~Face() = default;
+  virtual ~VendorApi() = default;
 
   virtual std::string_view vendor() const noexcept = 0;
 
@@ -57,7 +57,7 @@ class Face {
   /// vendor's errors.
   virtual Reply answer(const Call& call, const Account& account, SimulatedWorld& world) = 0;
 
-  virtual Refusal translate(const ApiFailure& trouble) const = 0;
+  virtual Refusal translate(const ApiFailure& failure) const = 0;
   virtual Refusal throttled() const = 0;
   virtual Refusal not_allowed(const Call& call) const = 0;
   /// Returns the vendor's error for a bare status, such as that of a fault: 503.
