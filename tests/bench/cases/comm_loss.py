@@ -136,8 +136,8 @@ def section(found):
         "the TCP of both hosts sees the loss and sends again. fastgpu has connections by all "
         "paths, and chunks go by the one that is free; Open MPI has all paths, or the fastest one; "
         "Gloo has one path. `cubic`, `reno` and `bbr` are the congestion controls of the hosts, as "
-        "far as the kernel allows them: the last one hardly slows down by loss. Rows without a time "
-        "are peers that did not end; no target counts them.\n\n"
+        "far as the kernel allows them: the last one hardly slows down by loss. Rows without a "
+        "time are peers that did not end; no target counts them.\n\n"
         + table(["TCP", "library", "16 MiB", "of all four paths"], rows)
         + "\n"
         "UCCL reports 3.7x of NCCL's TCP between two g4dn.8xlarge by the same idea: many paths at "
