@@ -14,14 +14,15 @@ RATES = (100, 100, 30, 30)  # Mbit/s.
 PATHS = tuple((rate, 1, 0.01) for rate in RATES)  # Mbit/s, ms, share lost.
 ALL = ",".join(f"eth{number}" for number in range(len(PATHS)))
 WIRE = sum(RATES) * 1e6 / 8  # Bytes a second, with all headers.
-# How TCP answers loss; cubic is what Linux does by itself. Those that the kernel has are measured.
+# How TCP answers loss; cubic is what Linux does by itself. Those that the kernel allows in the
+# networks of these hosts are measured.
 CONTROLS = ("cubic", "reno", "bbr")
 PEERS = ("Open MPI", "Gloo")
 
 
 def available():
-    known = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
-    return [control for control in CONTROLS if control in known.split()]
+    allowed = pathlib.Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text()
+    return [control for control in CONTROLS if control in allowed.split()]
 
 
 def use(link, control):
@@ -135,8 +136,8 @@ def section(found):
         "the TCP of both hosts sees the loss and sends again. fastgpu has connections by all "
         "paths, and chunks go by the one that is free; Open MPI has all paths, or the fastest one; "
         "Gloo has one path. `cubic`, `reno` and `bbr` are the congestion controls of the hosts, as "
-        "far as the kernel has them: the last one hardly slows down by loss. Rows without a time "
-        "are peers that did not end; no target counts them.\n\n"
+        "far as the kernel allows them: the last one hardly slows down by loss. Rows without a "
+        "time are peers that did not end; no target counts them.\n\n"
         + table(["TCP", "library", "16 MiB", "of all four paths"], rows)
         + "\n"
         "UCCL reports 3.7x of NCCL's TCP between two g4dn.8xlarge by the same idea: many paths at "
