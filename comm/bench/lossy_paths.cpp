@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -48,9 +49,18 @@ struct PathSettings {
 };
 
 PathSettings path_settings(const char* text) {
-  PathSettings path;
-  if (std::sscanf(text, "%lf,%lf,%lf", &path.mbit, &path.milliseconds, &path.loss) != 3 ||
-      path.mbit <= 0 || path.milliseconds < 0 || path.loss < 0 || path.loss > 1)
+  std::array<double, 3> numbers{};
+  char* end = nullptr;
+  const char* from = text;
+  std::size_t found = 0;
+  for (double& number : numbers) {
+    number = std::strtod(from, &end);
+    if (end != from) ++found;
+    from = *end == ',' ? end + 1 : end;
+  }
+  const PathSettings path{.mbit = numbers[0], .milliseconds = numbers[1], .loss = numbers[2]};
+  if (found < numbers.size() || *end != 0 || path.mbit <= 0 || path.milliseconds < 0 ||
+      path.loss < 0 || path.loss > 1)
     throw Error(ErrorKind::usage, std::string("'") + text + "' is not MBIT,MILLISECONDS,LOSS");
   return path;
 }

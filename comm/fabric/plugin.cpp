@@ -280,7 +280,7 @@ int describe_port(Port& port, const fi_info& info, PortTraits& traits) {
 /// programs that would register all memory themselves.
 void leave_caching(fi_info& info) {
   if (std::strcmp(info.fabric_attr->prov_name, "efa") == 0)
-    info.domain_attr->mr_mode &= ~static_cast<int>(FI_MR_LOCAL);
+    info.domain_attr->mr_mode &= ~FI_MR_LOCAL;
 }
 
 int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTraits* traits) try {

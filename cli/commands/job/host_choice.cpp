@@ -13,7 +13,7 @@ namespace {
 
 /// Returns the name of the node that has this address; `host` itself if no node has it. The other
 /// launchers run on the first node, which is their localhost.
-const std::string& node_name_for(const std::string& host, std::span<const state::Node> nodes) {
+std::string node_name_for(const std::string& host, std::span<const state::Node> nodes) {
   const auto is_named = [&](const state::Node& node) { return node.name.value == host; };
   if (std::ranges::any_of(nodes, is_named)) return host;
   const auto found = std::ranges::find_if(nodes, [&](const state::Node& node) {

@@ -30,25 +30,25 @@ struct RunJobOptions {
   std::vector<std::string> exported;
   std::vector<std::string> secrets;
   std::string environment;
-  bool no_environment = false;
   std::string sync;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
-  bool keep_processes = false;
   std::string on_full;
-  bool detach = false;
-  bool oversubscribe = false;
-  bool share = false;
   std::optional<int> priority;
   std::vector<std::string> after;
-  bool check = false;
   ArrayFlags array;
   RecoveryFlags recovery;
   std::string post_mortem;
   AfterJobFlags after_job;
-  bool dry_run = false;
   std::vector<std::string> program;
+  bool no_environment = false;
+  bool keep_processes = false;
+  bool detach = false;
+  bool oversubscribe = false;
+  bool share = false;
+  bool check = false;
+  bool dry_run = false;
 };
 
 /// Adds the flags and the program. `options` outlives the command.
