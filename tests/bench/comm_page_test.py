@@ -109,7 +109,7 @@ def lossy(*controls, failures=None, **seconds):
     here = {name.replace("_", " "): rounds(taken) for name, taken in seconds.items()}
     return {
         **{f"loss {control}": here for control in controls},
-        "loss failures": failures or {},
+        **{f"loss failures {control}": (failures or {}).get(control, {}) for control in controls},
     }
 
 
@@ -132,6 +132,10 @@ def test_a_peer_that_does_not_end_has_a_row_and_no_target():
     assert_equal(comm.from_json(json.loads(json.dumps(comm.as_json(found)))), found)
 
 
+def test_the_page_names_the_parts_about_loss_that_were_not_measured():
+    assert_in("Not measured here: `./dev bench comm:loss-cubic`", comm_loss.section({}))
+
+
 def test_figures_are_the_same_after_they_were_kept():
     found = {**turns(), "tuned": 0.5, "uneven": [1.0, 2.0], "steps 2": steps(1, 2), "wire": []}
     assert_equal(comm.from_json(json.loads(json.dumps(comm.as_json(found)))), found)
@@ -141,7 +145,8 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
         (
             "comm:wrm-2",
-            "comm has no part 'wrm-2'; its parts are: checks hosts fabric loss warm-2 cold-2 tcp-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts fabric loss-cubic loss-reno "
+            "loss-bbr warm-2 cold-2 tcp-2",
         ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),

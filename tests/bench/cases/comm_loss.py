@@ -70,16 +70,17 @@ def noting_failures(named, failures):
     return {name: noting(name, command) for name, command in named.items()}
 
 
-def measured(programs, in_turns, mca):
-    """{"loss CONTROL": {name: rounds}, "loss failures": {CONTROL: {name: reason}}}."""
-    found = {"loss failures": {}}
+def measured(programs, in_turns, mca, control):
+    """{"loss CONTROL": {name: rounds}, "loss failures CONTROL": {name: reason}}; nothing for a
+    congestion control that the kernel does not allow.
+    """
+    if control not in available():
+        return {}
+    failures = {}
     with shaped.lossy_paths(programs.paths, PATHS) as link:
-        for control in available():
-            use(link, control)
-            failures = found["loss failures"][control] = {}
-            named = noting_failures(commands(programs, link, mca), failures)
-            found[f"loss {control}"] = in_turns(named)
-    return found
+        use(link, control)
+        rounds = in_turns(noting_failures(commands(programs, link, mca), failures))
+    return {f"loss {control}": rounds, f"loss failures {control}": failures}
 
 
 def by_control(found):
@@ -87,7 +88,7 @@ def by_control(found):
     return {
         control: {
             **{name: only(rounds) for name, rounds in found[f"loss {control}"].items()},
-            **found["loss failures"].get(control, {}),
+            **found[f"loss failures {control}"],
         }
         for control in CONTROLS
         if f"loss {control}" in found
@@ -122,6 +123,10 @@ def row_of(control, name, row):
 
 
 def section(found):
+    head = "## Paths of unequal speed that lose packets\n\n"
+    if not by_control(found):
+        parts = ", ".join(f"`./dev bench comm:loss-{control}`" for control in CONTROLS)
+        return f"{head}Not measured here: {parts}.\n"
     rows = [
         row_of(control, name, row)
         for control, here in by_control(found).items()
@@ -129,7 +134,7 @@ def section(found):
     ]
     rates = ", ".join(str(rate) for rate in RATES)
     return (
-        "## Paths of unequal speed that lose packets\n\n"
+        f"{head}"
         f"Two hosts have four paths of {rates} Mbit/s each way: two of each kind that the hosts "
         "with two networks above have, at a tenth of their rates, because a program of this "
         "machine forwards every IP packet. It does so 1 ms later, and drops one in a hundred; so "

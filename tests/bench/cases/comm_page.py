@@ -64,7 +64,9 @@ def page(found, folder, rounds):
             for name, rounds in value.items()
         }
         for key, value in found.items()
-        if isinstance(value, dict) and key != "negotiation" and not key.startswith("steps ")
+        if isinstance(value, dict)
+        and key != "negotiation"
+        and not key.startswith(("steps ", "loss failures "))
     }
     return text, {
         "columns": head,
