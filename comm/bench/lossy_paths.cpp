@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
@@ -50,17 +52,17 @@ struct PathSettings {
 
 PathSettings path_settings(const char* text) {
   std::array<double, 3> numbers{};
-  char* end = nullptr;
   const char* from = text;
-  std::size_t found = 0;
+  const char* const last = text + std::strlen(text);
+  bool are_numbers = true;
   for (double& number : numbers) {
-    number = std::strtod(from, &end);
-    if (end != from) ++found;
-    from = *end == ',' ? end + 1 : end;
+    const auto [stop, error] = std::from_chars(from, last, number);
+    are_numbers = are_numbers && error == std::errc();
+    from = stop < last && *stop == ',' ? stop + 1 : stop;
   }
   const PathSettings path{.mbit = numbers[0], .milliseconds = numbers[1], .loss = numbers[2]};
-  if (found < numbers.size() || *end != 0 || path.mbit <= 0 || path.milliseconds < 0 ||
-      path.loss < 0 || path.loss > 1)
+  if (!are_numbers || from != last || path.mbit <= 0 || path.milliseconds < 0 || path.loss < 0 ||
+      path.loss > 1)
     throw Error(ErrorKind::usage, std::string("'") + text + "' is not MBIT,MILLISECONDS,LOSS");
   return path;
 }
