@@ -28,7 +28,7 @@ def free(disk):
     return found.f_bavail * found.f_frsize
 
 
-def full_cluster(user, options="size=8m", nodes=2):
+def full_cluster(user, options="size=10m", nodes=2):
     """A cluster whose nodes, state and keys are on one small disk, which a node then fills."""
     disk = user.tmpfs("disk", options)
     user.state = disk
@@ -97,7 +97,7 @@ def test_files_of_a_node_are_removed_on_a_full_disk(user):
 def test_gc_says_what_fills_the_disk(user):
     disk = full_cluster(user)
     done = user.run("gc")
-    assert_in(f"the disk of {disk} is nearly full: 0 B of 8.39 MB left", done.err)
+    assert_in(f"the disk of {disk} is nearly full: 0 B of 10.5 MB left", done.err)
     lines = [line for line in done.err.split("\n") if line.startswith("  ")]
     assert_in("node full-0", lines[0], done.err)
     full = json.loads(user.run("gc", "-o", "json").out)["full_disks"]
