@@ -18,7 +18,7 @@ enum class DeviceMemoryWay : std::uint8_t {
 /// Returns "direct", or "by the host".
 std::string_view name_of(DeviceMemoryWay way) noexcept;
 
-/// What decides on the way.
+/// The facts that decide between the ways.
 struct DeviceMemoryFacts {
   bool is_allowed = true;     ///< FASTGPU_COMM_GPUDIRECT is not `off`.
   bool does_take_it = false;  ///< The provider on the device, and the build of it, have FI_HMEM.

@@ -24,7 +24,7 @@ enum class Presence : std::uint8_t { attached, detached };
 enum class Input : std::uint8_t { none, rank_0, all };  ///< The ranks that read our standard input.
 /// Whether processes that programs leave behind outlive a job that ends well.
 enum class Leftovers : std::uint8_t { ended, kept };
-/// What happens to a job when the disk of its logs is full: programs get the errors of their
+/// The treatment of a job when the disk of its logs is full: programs get the errors of their
 /// writes, output is dropped, or the job is ended.
 enum class FullDisk : std::uint8_t { fails, drops, stops };
 /// Whether a job has its slots for itself, or shares them with any other that asks for them.

@@ -1,4 +1,4 @@
-// What a program prints, in which metrics are looked for.
+// Feeds lines of a program to the parser of metrics.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

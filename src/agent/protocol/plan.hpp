@@ -62,7 +62,7 @@ inline constexpr int kNoRoom = 4;
 /// The agent's exit code for a job whose id another machine has given to one of its own.
 inline constexpr int kIdTaken = 6;
 
-/// What happens to a rank when the disk of its logs is full.
+/// The treatment of a rank when the disk of its logs is full.
 enum class OnFull : std::uint8_t {
   fail,  ///< The program gets the errors of its writes.
   drop,  ///< Its output passes through the agent, which drops what has no room.

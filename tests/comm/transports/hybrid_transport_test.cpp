@@ -520,19 +520,25 @@ TEST_CASE("the end of the last connection is that of the peer, even if the fabri
   CHECK(pair.b->reports.loss() == "Connection reset by peer");
 }
 
+/// Sends a message, and moves on until it has come.
+void deliver(HybridPair& pair, std::span<const std::byte> bytes, std::span<std::byte> got,
+             const Deadline& deadline) {
+  pair.a->send(1, bytes);
+  pair.b->receive(1, {.memory = got});
+  while (pair.b->reports.received_messages == 0 && !deadline.passed()) {
+    pair.a->transport->progress();
+    pair.b->transport->progress();
+  }
+}
+
 TEST_CASE(
     "a rank may leave once its messages are confirmed, though the news of that is on its way") {
   for (const std::size_t length : {100U, 20'000U, 300'000U}) {
     HybridPair pair;
     const std::vector<std::byte> bytes(length, std::byte{7});
     std::vector<std::byte> got(bytes.size());
-    pair.a->send(1, bytes);
-    pair.b->receive(1, {.memory = got});
     const Deadline deadline(20s);
-    while (pair.b->reports.received_messages == 0 && !deadline.passed()) {
-      pair.a->transport->progress();
-      pair.b->transport->progress();
-    }
+    deliver(pair, bytes, got, deadline);
     pair.b->transport.reset();
     while (pair.a->reports.loss().empty() && !deadline.passed())
       pair.a->transport->progress();
@@ -545,13 +551,8 @@ TEST_CASE("a rank may leave though the fabric has lost its confirmations") {
     HybridPair pair;
     const std::vector<std::byte> bytes(length, std::byte{7});
     std::vector<std::byte> got(bytes.size());
-    pair.a->send(1, bytes);
-    pair.b->receive(1, {.memory = got});
     const Deadline deadline(20s);
-    while (pair.b->reports.received_messages == 0 && !deadline.passed()) {
-      pair.a->transport->progress();
-      pair.b->transport->progress();
-    }
+    deliver(pair, bytes, got, deadline);
     pair.wire->is_silent = true;
     pair.b->transport.reset();
     while (pair.a->reports.loss().empty() && !deadline.passed())

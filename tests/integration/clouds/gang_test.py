@@ -140,6 +140,8 @@ def test_a_creation_killed_while_it_holds_leaves_none_double(user):
 
 def test_a_creation_killed_between_two_requests_waits_for_the_machines_that_it_holds(user):
     def killed(customer):
+        if customer.cloud in ("alibaba", "tencent"):
+            return  # Their launches answer with ids alone, and wait for the listing themselves.
         place = [(offer["zone"], offer["type"]) for offer in offers(customer)][0]
         put_stock(customer, {place: 2})
         customer.sim.control("settings", {"listing_delay_ms": 600_000})

@@ -43,13 +43,8 @@ jax.distributed.initialize(
 )
 # TensorFlow's resolver wants the address of every worker.
 TENSORFLOW = """
-import json, os
-rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
-port = int(os.environ["MASTER_PORT"])
-workers = [f"{address}:{port + i}"
-           for address in os.environ["FASTGPU_NODE_IPS"].split() for i in range(local)]
-os.environ["TF_CONFIG"] = json.dumps(
-    {"cluster": {"worker": workers}, "task": {"type": "worker", "index": rank}})
+import os
+rank = int(os.environ["RANK"])
 import tensorflow as tf
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 strategy = tf.distribute.MultiWorkerMirroredStrategy(resolver)

@@ -1,0 +1,164 @@
+#include "agent/jobs/rank_environment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+
+#include "agent/interfaces.hpp"
+#include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/tensorflow_cluster.hpp"
+#include "agent/npus.hpp"
+#include "agent/options.hpp"
+#include "agent/read_topology.hpp"
+#include "base/error.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// Returns a number from the first variable that is set: each launcher has its own name for it.
+int number_of(std::initializer_list<const char*> names, int fallback) {
+  for (const char* name : names)
+    if (const char* text = ::getenv(name)) return parse_number<int>(text, name);
+  return fallback;
+}
+
+/// Sets the variable with the name of the secret's file, so that a program that prints its
+/// environment does not show the secret. Removes a secret that this node's startup files have set,
+/// because other nodes would have another one.
+void name_secret(std::vector<std::string>& environment, const std::filesystem::path& directory) {
+  const auto file = directory / kCommSecret;
+  if (!std::filesystem::exists(file)) return;
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with("FASTGPU_COMM_SECRET=");
+  });
+  process::set_variable(environment, "FASTGPU_COMM_SECRET_FILE=" + file.string());
+}
+
+/// Lets MPI libraries keep their shared memory in a directory of the job, which goes with it.
+void name_shared_memory(std::vector<std::string>& environment, const JobPlan& plan) {
+  const auto directory = shared_memory_of(plan.id);
+  try {
+    make_private_directory(directory);
+  } catch (const Error&) {
+    return;  // There is no /dev/shm, or it belongs to another user: the library decides.
+  }
+  for (const char* name :
+       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
+    process::set_variable(environment, name + ("=" + directory.string()));
+}
+
+/// Removes the variables by which MPI libraries find their place.
+void drop_mpi(std::vector<std::string>& environment) {
+  constexpr std::array kOfMpi = {"OMPI_", "PMIX_", "PMI_", "ORTE_", "PRTE_"};
+  std::erase_if(environment, [&](const std::string& assignment) {
+    return std::ranges::any_of(kOfMpi,
+                               [&](const char* prefix) { return assignment.starts_with(prefix); });
+  });
+}
+
+/// Makes NCCL, Gloo and HCCL use the interface of this node in the network that joins the nodes.
+/// They would choose one by its name, which may be that of a bridge.
+void name_interface(std::vector<std::string>& environment, const JobPlan& plan) {
+  const auto network = process::variable(environment, kJobNetwork);
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kJobNetwork) + "=");
+  });
+  if (!network) return;
+  const auto interface = interface_in(*network, own_interfaces());
+  if (!interface) return;
+  std::vector<std::pair<const char*, std::string>> names = {
+      {"NCCL_SOCKET_IFNAME", "=" + *interface}, {"GLOO_SOCKET_IFNAME", *interface}};
+  if (!npu_devices().empty()) names.emplace_back("HCCL_SOCKET_IFNAME", "=" + *interface);
+  for (const auto& [name, value] : names)
+    if (!process::variable(environment, name) && !process::variable(plan.environment, name))
+      process::set_variable(environment, name + ("=" + value));
+}
+
+/// Sets what programs for Ascend processors read to find their place: the rank table, if the nodes
+/// have one, and the processor of this rank.
+void name_npus(std::vector<std::string>& environment, const std::filesystem::path& directory,
+               const JobPlan& plan, const RankPlace& place) {
+  const auto npus = npu_devices();
+  if (npus.empty()) return;
+  std::vector<std::string> own = {"HCCL_WHITELIST_DISABLE=1"};
+  const auto table = directory / kRankTable;
+  if (std::filesystem::exists(table)) own.push_back("RANK_TABLE_FILE=" + table.string());
+  if (!plan.starts_workers) {
+    own.push_back("RANK_ID=" + std::to_string(place.rank));
+    own.push_back("RANK_SIZE=" + std::to_string(place.size));
+    const auto local = static_cast<std::size_t>(place.local_rank);
+    if (local < npus.size()) own.push_back("DEVICE_ID=" + std::to_string(npus[local].device));
+  }
+  for (const std::string& assignment : own)
+    process::set_variable(environment, assignment);
+}
+
+/// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself.
+void name_tensorflow_workers(std::vector<std::string>& environment, const RankPlace& place) {
+  if (process::variable(environment, kTensorflowConfig)) return;
+  const auto cluster = tensorflow_cluster(environment);
+  if (!cluster) return;
+  if (const auto config = tensorflow_config(*cluster, place.rank))
+    process::set_variable(environment, std::string(kTensorflowConfig) + "=" + *config);
+}
+
+}  // namespace
+
+RankPlace find_rank_place() {
+  const RankPlace place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
+                        number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
+                        number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
+  if (place.rank < 0)
+    throw Error(ErrorKind::usage,
+                "no rank: OMPI_COMM_WORLD_RANK is not set (start this by mpirun)");
+  return place;
+}
+
+RankPlace parse_rank_place(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
+  if (second == text.npos)
+    throw Error(ErrorKind::usage, "--place '" + printable(text) + "' is not RANK:LOCAL_RANK:SIZE");
+  return {parse_number<int>(text.substr(0, first), "--place"),
+          parse_number<int>(text.substr(first + 1, second - first - 1), "--place"),
+          parse_number<int>(text.substr(second + 1), "--place")};
+}
+
+std::vector<std::string> rank_environment(const std::filesystem::path& directory,
+                                          const JobPlan& plan, const RankPlace& place) {
+  auto environment = process::current_environment();
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with(std::string(kJobHead) + "=");
+  });
+  name_secret(environment, directory);
+  name_shared_memory(environment, plan);
+  name_interface(environment, plan);
+  name_npus(environment, directory, plan, place);
+  const auto set = [&](const std::string& name, const std::string& value) {
+    process::set_variable(environment, name + "=" + value);
+  };
+  // Sets our own names, and those that training scripts read.
+  if (plan.starts_workers) drop_mpi(environment);
+  for (const char* prefix : {"FASTGPU_", ""}) {
+    if (plan.starts_workers) break;
+    set(std::string(prefix) + "RANK", std::to_string(place.rank));
+    set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
+    set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
+  }
+  if (!plan.checkpoints.empty())
+    set("FASTGPU_CHECKPOINT_DIR", below_home(plan.checkpoints).string());
+  if (!plan.cpus.empty()) {
+    set("FASTGPU_CPUS", cpu_list(allowed_cpus()));
+    set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // The order in which ranks got the GPUs.
+  }
+  for (const std::string& assignment : plan.environment)
+    process::set_variable(environment, assignment);
+  set(std::string(kJobMarker), plan.id);
+  if (!plan.starts_workers) name_tensorflow_workers(environment, place);
+  return environment;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,29 @@
+// The place of a rank in its job, and the variables that its program gets.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/plan.hpp"
+
+namespace fastgpu::agent {
+
+struct RankPlace {
+  int rank, local_rank, size;
+};
+
+/// Returns the place that the launcher has set in the environment. Throws ErrorKind::usage without
+/// one.
+RankPlace find_rank_place();
+
+/// Parses "RANK:LOCAL_RANK:WORLD_SIZE". Throws ErrorKind::usage for any other text.
+RankPlace parse_rank_place(const std::string& text);
+
+/// Returns the environment of the rank's program: that of this process, what programs read to find
+/// their place, network and processors, and the job's variables. `directory` is that of the job on
+/// this node.
+std::vector<std::string> rank_environment(const std::filesystem::path& directory,
+                                          const JobPlan& plan, const RankPlace& place);
+
+}  // namespace fastgpu::agent
