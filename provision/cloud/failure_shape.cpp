@@ -29,7 +29,8 @@ bool ends_with_any(std::string_view text, Words words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return text.ends_with(word); });
 }
 
-/// Returns true if one place may lack the resource and another may have it.
+/// Returns true if one place may lack the resource and another may have it. An image that does not
+/// fit a type fits it nowhere.
 bool is_about_a_place(std::string_view code) {
   const bool is_thing =
       has_any(code, {"zone", "region", "category", "instancetype", "volumetype", "disktype",
@@ -38,7 +39,7 @@ bool is_about_a_place(std::string_view code) {
       has_any(code, {"notsupport", "unsupport", "notallow", "notavailable", "unavailable",
                      "notopen", "notonsale", "notmatch", "mismatch", "offline", "restricted",
                      "notenable", "invalidzone", "closed"});
-  return (is_thing && is_wanting) || has_any(code, {"disknotsupport"});
+  return (is_thing && is_wanting && !has_any(code, {"image"})) || has_any(code, {"disknotsupport"});
 }
 
 struct Shape {

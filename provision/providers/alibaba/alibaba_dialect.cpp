@@ -22,7 +22,6 @@ constexpr std::array kExceptions = {
     CodeMeaning{"SignatureNonceUsed", FailureKind::busy},
     CodeMeaning{"LastTokenProcessing", FailureKind::busy},
     CodeMeaning{"InvalidInstanceType.ValueNotSupported", FailureKind::stock},
-    CodeMeaning{"ImageNotSupport", FailureKind::invalid},
     CodeMeaning{"OperationDenied.ResourceControl", FailureKind::stock},
     CodeMeaning{"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
     CodeMeaning{"InvalidSpotPriceLimit", FailureKind::price},

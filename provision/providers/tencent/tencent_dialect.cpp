@@ -24,7 +24,7 @@ constexpr std::array kExceptions = {
     CodeMeaning{"ResourcesSoldOut", FailureKind::stock},
     CodeMeaning{"ResourceUnavailable.InstanceType", FailureKind::stock},
     CodeMeaning{"ResourceNotFound.InvalidZoneInstanceType", FailureKind::stock},
-    CodeMeaning{"InvalidParameterValue.InvalidImageForGivenInstanceType", FailureKind::stock},
+    CodeMeaning{"InvalidParameterValue.InvalidImageForGivenInstanceType", FailureKind::invalid},
     CodeMeaning{"LimitExceeded.ActionLimited", FailureKind::throttled},
     CodeMeaning{"LimitExceeded", FailureKind::quota},
     CodeMeaning{"InvalidParameterValue.LimitExceeded", FailureKind::invalid},  // A page's limit.

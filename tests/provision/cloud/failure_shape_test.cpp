@@ -94,7 +94,7 @@ TEST_CASE("what a code means is read out of the words that it is made of") {
       {"InvalidPermission.Malformed", std::nullopt},
       {"InvalidInstanceType.NotSupported", FailureKind::stock},
       {"InvalidInstanceType.NotSupportDiskCategory", FailureKind::stock},
-      {"OperationDenied.ImageNotSupportInstanceType", FailureKind::stock},
+      {"OperationDenied.ImageNotSupportInstanceType", std::nullopt},
       {"OperationDenied.NotInWhitelist", FailureKind::permission},
       {"NotSupportedInstanceFamily", FailureKind::stock},
       {"InstanceLimitExceeded", FailureKind::quota},
