@@ -61,4 +61,7 @@ class PlacedNumbers {
 /// ones the first is taken. Exact: a sample only decides where to look.
 PlacedNumbers largest(std::span<const float> values, std::size_t wanted);
 
+/// Returns the same numbers, and leaves 0 in their places.
+PlacedNumbers take_largest(std::span<float> values, std::size_t wanted);
+
 }  // namespace fastgpu::comm

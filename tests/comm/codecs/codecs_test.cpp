@@ -127,6 +127,14 @@ TEST_CASE("the largest numbers are exactly the largest, the first of equal ones"
         CHECK(std::ranges::equal(found.places(), order));
         CHECK(std::ranges::equal(found.numbers(), order, {}, {},
                                  [&](std::uint32_t place) { return values[place]; }));
+        Numbers left = values;
+        const PlacedNumbers taken = take_largest(left, wanted);
+        CHECK(std::ranges::equal(taken.places(), order));
+        CHECK(std::ranges::equal(taken.numbers(), found.numbers()));
+        Numbers expected = values;
+        for (const std::uint32_t place : order)
+          expected[place] = 0;
+        CHECK(left == expected);
       }
     }
   }
