@@ -27,7 +27,9 @@ class CodeSum {
   virtual bool reduce_in_node_if_complete() = 0;
 
   virtual void reduce_in_node() = 0;
+  /// Takes codes that others have to be made of.
   virtual void reduce_across_nodes() = 0;
+  /// Takes the last codes, and starts to give the ranks of the node what they are the sum of.
   virtual void broadcast_in_node() = 0;
   virtual void wait() = 0;
 

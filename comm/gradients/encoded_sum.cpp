@@ -182,17 +182,13 @@ void EncodedSum::add(const CodePart& part, std::span<const std::byte> code, std:
 }
 
 void EncodedSum::reduce_across_nodes() {
-  if (code_bytes_ == 0) {
-    std::ranges::fill(slice(), 0.0F);
-    return;
-  }
+  if (code_bytes_ == 0 || !is_encoded_again()) return;
   wait_for(exchange_);
   const auto self = static_cast<std::size_t>(levels_->across->rank().value);
-  const CodePart& part = is_encoded_again() ? parts_[self] : parts_.front();
+  const CodePart& part = parts_[self];
   std::ranges::fill(numbers_.subspan(part.at, part.count), 0.0F);
   for (std::size_t rank = 0; rank < ranks(); ++rank)
     add(part, code_at(codes_, rank), rank);
-  if (!is_encoded_again()) return;
   const std::span<std::byte> mine = code_at(codes_, self);
   encode_sum(part, mine);
   exchange_.emplace(levels_->across->start_all_gather(mine, codes_));
@@ -217,12 +213,10 @@ void EncodedSum::encode_sum(const CodePart& part, std::span<std::byte> code) {
 }
 
 void EncodedSum::broadcast_in_node() {
-  if (is_encoded_again() && code_bytes_ > 0) {
-    wait_for(exchange_);
-    std::ranges::fill(slice(), 0.0F);
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      add(parts_[i], code_at(codes_, i), i);
-  }
+  wait_for(exchange_);
+  std::ranges::fill(slice(), 0.0F);
+  for (std::size_t rank = 0; code_bytes_ > 0 && rank < ranks(); ++rank)
+    add(is_encoded_again() ? parts_[rank] : parts_.front(), code_at(codes_, rank), rank);
   finish(std::as_writable_bytes(slice()), {ElementType::float32, op_}, levels_->all->size());
   if (levels_->inside == nullptr || block_ == 0) return;
   const std::span<float> blocks = numbers_.first(numbers_.size() - rest_.size());
