@@ -13,7 +13,7 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr double kMostPart = 0.5;    ///< An entry takes more than a float32 does.
+constexpr double kMostPart = 0.5;    ///< An entry takes as much as a float32 does.
 constexpr double kFirstPart = 0.25;  ///< The part with which a warm-up begins.
 constexpr double kStronger = 4;      ///< The part shrinks so from one stage to the next.
 constexpr std::uint64_t kMostWarmup = 1'000'000'000;

@@ -120,12 +120,12 @@ std::int32_t counted_limit(std::span<const float> values, std::size_t wanted) {
   return static_cast<std::int32_t>(at << kShift);
 }
 
-/// Returns a number, and leaves 0 in its place where that may be written.
+/// Returns a number, and leaves its rest in its place where that may be written.
 float taken(const float& number) noexcept {
   return number;
 }
 float taken(float& number) noexcept {
-  return std::exchange(number, 0.0F);
+  return std::exchange(number, rest_of(number));
 }
 
 /// Writes numbers to where they were taken. Their places are far from each other in memory.
@@ -230,7 +230,7 @@ struct Parts {
   Parts(std::span<Byte> code, std::size_t stretches, std::size_t entries)
       : numbers(code.first(stretches * sizeof(std::uint32_t))),
         places(code.subspan(numbers.size(), entries * sizeof(std::uint16_t))),
-        values(code.subspan(numbers.size() + places.size(), entries * sizeof(float))) {}
+        values(code.subspan(numbers.size() + places.size(), entries * sizeof(BFloat16))) {}
 };
 
 void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumbers& chosen) {
@@ -244,7 +244,8 @@ void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumber
       put_number(parts.places, at, static_cast<std::uint16_t>(places[at] % kStretch));
     put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
   }
-  std::memcpy(parts.values.data(), chosen.numbers().data(), parts.values.size());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    put_number(parts.values, i, carried_of(chosen.numbers()[i]));
 }
 
 }  // namespace
@@ -265,7 +266,7 @@ std::size_t TopK::entries(std::size_t count) const noexcept {
 
 std::size_t TopK::encoded_bytes(std::size_t count) const noexcept {
   return blocks_of(count, kStretch) * sizeof(std::uint32_t) +
-         entries(count) * (sizeof(std::uint16_t) + sizeof(float));
+         entries(count) * (sizeof(std::uint16_t) + sizeof(BFloat16));
 }
 
 void TopK::encode(std::span<std::byte> code, std::span<const float> values, std::uint64_t) const {
@@ -307,7 +308,7 @@ void TopK::for_each_entry(std::span<const std::byte> code, std::size_t count, Vi
         refuse_code("place " + std::to_string(place) + ", where " + std::to_string(next) + " to " +
                     std::to_string(length - 1) + " are possible");
       next = place + 1;
-      visit(first + place, number_at<float>(parts.values, at));
+      visit(first + place, to_float(number_at<BFloat16>(parts.values, at)));
     }
   }
   if (at != all) refuse_code(std::to_string(at) + " entries instead of " + std::to_string(all));
