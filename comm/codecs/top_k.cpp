@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,75 +36,67 @@ struct ExactLimit {
   std::size_t equal = 0;   ///< How many of this magnitude are taken.
 };
 
-/// A stretch of magnitudes in steps of equal length, as many as fit into a small cache.
-class Steps {
- public:
-  explicit Steps(std::span<const std::int32_t> magnitudes) {
-    std::int32_t highest = least_ = magnitudes.front();
-    for (const std::int32_t each : magnitudes) {
-      least_ = std::min(least_, each);
-      highest = std::max(highest, each);
-    }
-    const auto bits =
-        static_cast<unsigned>(std::bit_width(static_cast<std::uint32_t>(highest - least_)));
-    shift_ = bits > kBits ? bits - kBits : 0;
-  }
-
-  std::size_t of(std::int32_t magnitude) const noexcept {
-    return static_cast<std::size_t>(magnitude - least_) >> shift_;
-  }
-  bool are_exact() const noexcept { return shift_ == 0; }
-
-  std::vector<std::uint32_t> counts(std::span<const std::int32_t> magnitudes) const {
-    std::vector<std::uint32_t> counts(std::size_t{1} << kBits);
-    for (const std::int32_t each : magnitudes)
-      ++counts[of(each)];
-    return counts;
-  }
-
- private:
+/// Steps of equal length, few enough to be counted in a small cache.
+struct Steps {
   static constexpr unsigned kBits = 12;
 
-  std::int32_t least_ = 0;
-  unsigned shift_ = 0;
+  std::int32_t least = 0;
+  unsigned shift = 0;
+
+  std::size_t of(float number) const noexcept {
+    return static_cast<std::size_t>(magnitude(number) - least) >> shift;
+  }
 };
 
-/// Counts magnitudes step by step, then those of the decisive step in finer ones, until few are
-/// left. `magnitudes` has at least `wanted`, and is used up.
-ExactLimit exact_limit(std::vector<std::int32_t> magnitudes, std::size_t wanted) {
-  constexpr std::size_t kFew = 128;
-  while (magnitudes.size() > kFew) {
-    const Steps steps(magnitudes);
-    const std::vector<std::uint32_t> counts = steps.counts(magnitudes);
+/// Returns steps from the smallest to the largest magnitude.
+Steps steps_over(std::span<const float> numbers) noexcept {
+  std::int32_t least = magnitude(numbers.front());
+  std::int32_t most = least;
+  for (const float number : numbers) {
+    least = std::min(least, magnitude(number));
+    most = std::max(most, magnitude(number));
+  }
+  const auto bits = static_cast<unsigned>(std::bit_width(static_cast<std::uint32_t>(most - least)));
+  return {least, bits > Steps::kBits ? bits - Steps::kBits : 0};
+}
+
+std::vector<std::uint32_t> counts_of(const Steps steps, std::span<const float> numbers) {
+  std::vector<std::uint32_t> counts(std::size_t{1} << Steps::kBits);
+  for (const float number : numbers)
+    ++counts[steps.of(number)];
+  return counts;
+}
+
+/// Counts numbers step by step, then those of the decisive step in shorter ones, until all of that
+/// have one magnitude. There are at least `wanted`.
+ExactLimit exact_limit(std::span<const float> numbers, std::size_t wanted) {
+  std::vector<float> left;
+  for (;;) {
+    const Steps steps = steps_over(numbers);
+    const std::vector<std::uint32_t> counts = counts_of(steps, numbers);
     std::size_t at = counts.size() - 1;
     for (; counts[at] < wanted; --at)
       wanted -= counts[at];
-    std::size_t left = 0;
-    for (const std::int32_t each : magnitudes) {  // No branch: none would be foreseen.
-      magnitudes[left] = each;
-      left += steps.of(each) == at ? 1 : 0;
-    }
-    magnitudes.resize(left);
-    if (steps.are_exact()) return {magnitudes.front(), wanted};
+    if (steps.shift == 0) return {steps.least + static_cast<std::int32_t>(at), wanted};
+    std::vector<float> decisive;
+    decisive.reserve(counts[at]);
+    for (const float number : numbers)
+      if (steps.of(number) == at) decisive.push_back(number);
+    left = std::move(decisive);
+    numbers = left;
   }
-  const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
-  std::ranges::nth_element(magnitudes, last, std::greater());
-  const std::int32_t least = *last;
-  const auto larger =
-      std::count_if(magnitudes.begin(), last, [=](auto each) { return each > least; });
-  return {least, wanted - static_cast<std::size_t>(larger)};
 }
 
 /// Returns a limit that probably a few more than `wanted` magnitudes reach.
 std::int32_t sampled_limit(std::span<const float> values, std::size_t wanted) {
-  std::vector<std::int32_t> sample(sample_of(values.size()));
+  std::vector<float> sample(sample_of(values.size()));
   const std::size_t stride = values.size() / sample.size();
   for (std::size_t i = 0; i < sample.size(); ++i)  // Moved in its stride: rows have like columns.
-    sample[i] = magnitude(values[i * stride + (i * 7919) % stride]);
+    sample[i] = values[i * stride + (i * 7919) % stride];
   const double expected = static_cast<double>(wanted) * static_cast<double>(sample.size()) /
                           static_cast<double>(values.size());
   const auto place = static_cast<std::size_t>(expected + 3 * std::sqrt(expected) + 4);
-  return place < sample.size() ? exact_limit(std::move(sample), place + 1).least : 0;
+  return place < sample.size() ? exact_limit(sample, place + 1).least : 0;
 }
 
 /// Returns the highest limit of 15 bits that `wanted` magnitudes reach.
@@ -182,9 +173,7 @@ PlacedNumbers take(std::span<Number> values, std::size_t wanted) {
   PlacedNumbers chosen = candidates(values, wanted);
   std::uint32_t* const places = chosen.all_places();
   float* const numbers = chosen.all_numbers();
-  std::vector<std::int32_t> magnitudes(chosen.size());
-  std::ranges::transform(chosen.numbers(), magnitudes.begin(), magnitude);
-  ExactLimit limit = exact_limit(std::move(magnitudes), wanted);
+  ExactLimit limit = exact_limit(chosen.numbers(), wanted);
   PlacedNumbers others(chosen.size() - wanted + 1);
   std::size_t at = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -237,13 +226,14 @@ void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumber
   const std::size_t stretches = blocks_of(count, kStretch);
   const std::span<const std::uint32_t> places = chosen.places();
   const Parts<std::byte> parts(code, stretches, places.size());
-  std::size_t at = 0;
+  auto begin = places.begin();
   for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
-    const std::size_t before = at;
-    for (; at < places.size() && places[at] / kStretch == stretch; ++at)
-      put_number(parts.places, at, static_cast<std::uint16_t>(places[at] % kStretch));
-    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
+    const auto end = std::lower_bound(begin, places.end(), (stretch + 1) * kStretch);
+    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(end - begin));
+    begin = end;
   }
+  for (std::size_t i = 0; i < places.size(); ++i)
+    put_number(parts.places, i, static_cast<std::uint16_t>(places[i] % kStretch));
   for (std::size_t i = 0; i < places.size(); ++i)
     put_number(parts.values, i, carried_of(chosen.numbers()[i]));
 }
