@@ -34,9 +34,10 @@ class CodeSum {
   virtual void wait() = 0;
 
   /// Keeps the residuals of gradients that are in `applied`, after a step whose results are used.
-  virtual void keep_residuals(CodecState& state, const GradientSet& applied) const = 0;
+  virtual void keep_residuals(CodecState& state, const GradientSet& applied) = 0;
 
-  // Residuals that keep_residuals has not put into `state`, since they are on a device.
+  // Residuals that keep_residuals has not put into `state`, since they are on a device; and
+  // memories.
   virtual void save_residuals(CodecState&) const {}
   virtual void load_residuals(const CodecState&) {}
 

@@ -314,14 +314,37 @@ TEST_CASE("codecs are found by name") {
         CodecChoice{.id = CodecId::top_k, .part = 0.01, .momentum = 0.9, .warmup = 100});
   CHECK(codec_choice("int8,warmup=5") == CodecChoice{.id = CodecId::int8, .warmup = 5});
   CHECK_FALSE(codec_choice("fp16,warmup=5"));
-  for (const char* const text : {"int8", "1bit", "topk:0.01", "topk:0.5", "powersgd:64",
-                                 "topk:0.001,momentum=0.9,warmup=100", "1bit,warmup=7"})
-    CHECK(text_of(*codec_choice(text)) == text);
   for (const char* const text :
-       {"powersgd", "powersgd:0", "powersgd:65", "powersgd:x", "topk:0", "topk", "topk:0.6",
-        "int8:4", "1bit:", "int8,", "int8,warmup", "int8,warmup=0", "int8,warmup=x",
-        "int8,momentum=1", "int8,momentum=0", "int8,momentum=nan", "int8,momentum=0.9,momentum=0.8",
-        "int8,warmup=3,warmup=3", "int8,speed=3"})
+       {"int8", "1bit", "topk:0.01", "topk:0.5", "powersgd:64",
+        "topk:0.001,momentum=0.9,warmup=100", "1bit,warmup=7", "topk:0.02,warmup=9,memory=0.01"})
+    CHECK(text_of(*codec_choice(text)) == text);
+  for (const char* const text : {"powersgd",
+                                 "powersgd:0",
+                                 "powersgd:65",
+                                 "powersgd:x",
+                                 "topk:0",
+                                 "topk",
+                                 "topk:0.6",
+                                 "int8:4",
+                                 "1bit:",
+                                 "int8,",
+                                 "int8,warmup",
+                                 "int8,warmup=0",
+                                 "int8,warmup=x",
+                                 "int8,momentum=1",
+                                 "int8,momentum=0",
+                                 "int8,momentum=nan",
+                                 "int8,momentum=0.9,momentum=0.8",
+                                 "int8,warmup=3,warmup=3",
+                                 "int8,speed=3",
+                                 "int8,memory=0.01",
+                                 "1bit,memory=0.01",
+                                 "powersgd:4,memory=0.01",
+                                 "topk:0.01,memory=0.011",
+                                 "topk:0.01,memory=0",
+                                 "topk:0.01,memory=nan",
+                                 "topk:0.01,memory",
+                                 "topk:0.01,memory=0.01,memory=0.01"})
     CHECK(test::failure_of([&] { codec_choice(text); }).kind() == ErrorKind::usage);
 }
 
