@@ -177,14 +177,16 @@ PlacedNumbers take(std::span<Number> values, std::size_t wanted) {
   PlacedNumbers others(chosen.size() - wanted + 1);
   std::size_t at = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const std::int32_t each = magnitude(numbers[i]);  // No branch: most of them count, but not all.
-    const bool is_equal = each == limit.least && limit.equal > 0;
-    const bool counts = is_equal || each > limit.least;
+    const std::int32_t each = magnitude(numbers[i]);
+    bool counts = each > limit.least;  // No branch: most of them count, but not all.
+    if (each == limit.least && limit.equal > 0) {
+      --limit.equal;
+      counts = true;
+    }
     others.all_places()[i - at] = places[i];
     others.all_numbers()[i - at] = numbers[i];
     places[at] = places[i];
     numbers[at] = numbers[i];
-    limit.equal -= is_equal ? 1 : 0;
     at += counts ? 1 : 0;
   }
   others.resize(chosen.size() - wanted);

@@ -116,7 +116,7 @@ class LocalCluster:
         self.run(
             "run",
             "job",
-            word_of(name),
+            "train-" + word_of(name),
             "--cluster",
             CLUSTER,
             "-np",

@@ -81,7 +81,8 @@ class Runs:
         for shards in self.shards:
             runs = self.of(way, shards)
             if not runs:
-                return None
+                cells += ["not measured", "", "", ""]
+                continue
             ratios = self.ratios(way, shards)
             steps = [ratio for ratio, _ in ratios]
             told = "not reached" if None in steps else f"{statistics.mean(steps):.2f}"
@@ -112,7 +113,7 @@ def training_tables(found, steps):
         for shards in runs.shards:
             name = "like shards" if shards == "iid" else "sorted by label"
             head += [f"{name}: loss", "accuracy", "steps / float32's", "bytes saved, times"]
-        rows = [row for row in map(runs.row, runs.ways) if row]
+        rows = [runs.row(way) for way in runs.ways]
         texts.append(
             f"### {network}, {ranks} ranks\n\n{results[0]['parameters']:,} parameters, batches of "
             f"64 on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the "
@@ -251,11 +252,10 @@ def encoding_table(found):
         "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The "
         "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that "
         "of its products, those of four passes over a square matrix.\n\n"
-        "`topk` reads all numbers once, which alone takes about half as long again as the copy: "
-        "half of what a copy moves is written, and goes on while the next numbers come. Then 1 % "
-        "of the numbers are set to 0, each in a cache line of its own: a seventh of all lines are "
-        "read and written once more, at random. So it stays below 60 %; `topk:0.001`, which "
-        "touches a tenth of these lines, is above.\n\n" + table(head, rows).rstrip("\n") + peers
+        "`topk` reads all numbers once, which alone takes longer than the copy: half of what that "
+        "moves is written, and goes on while the next numbers come. Those that are sent are taken "
+        "while the numbers around them are in a cache; with 1 % a seventh of all cache lines is "
+        "written back.\n\n" + table(head, rows).rstrip("\n") + peers
     ]
 
 
@@ -316,7 +316,9 @@ def page(found, steps, missing):
             "step after step, and most of them cancel in the sum; the others wait longer than with "
             "like shards. With `memory=0.01` ranks remember what they send again and again, and "
             "send what differs: the bytes are the same. Neither a warm-up nor a momentum of the "
-            "codec makes up for that."
+            "codec makes up for that.\n\n"
+            "An entry of `topk` has 4 bytes, a place and a bfloat16. The ways with `topk` whose line "
+            "has no `memory=0.01` were measured while it had 6, a place and a float32."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)
