@@ -377,6 +377,18 @@ bool takes_several_devices(const Wishes& wishes) {
   return is_by_fabric && !wishes.fabric.further_devices.empty();
 }
 
+/// Returns whether a connection does not leave this host. One is faster than several there: what is
+/// under way stays in the caches.
+bool is_within_host(int socket) {
+  try {
+    const Endpoint here = local_end(socket);
+    const Endpoint there = remote_end(socket);
+    return here.family == there.family && here.address == there.address;
+  } catch (const Error&) {
+    return false;  // The other side has hung up, as its use will show.
+  }
+}
+
 /// Returns the number of sockets to each rank: one where another transport carries the data.
 std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
                           const std::vector<int>& wished) {
@@ -387,7 +399,10 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
     if (connections.shared && connections.shared->reaches(rank)) continue;
     const bool is_for_notices = !connections.is_hybrid || connections.are_sockets_spared;
     if (is_by_fabric(connections, rank) && is_for_notices) continue;
-    const int usual = usual_flows(connections.topology, connections.rank, rank);
+    const bool is_alone = !connections.is_hybrid && wishes.further.empty();
+    const int usual = is_alone && is_within_host(connections.sockets[r].front().get())
+                          ? 1
+                          : usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
     flows[r] = whole_rounds(std::min(wishes.flows.value_or(usual), theirs),
                             static_cast<int>(wishes.further.size()) + 1);
