@@ -329,6 +329,12 @@ TEST_CASE("a saved state of something else, or a damaged one, is refused and cha
   }
   for (std::size_t length = 1; length < states[0].size(); length += 13)
     refusal(same, SavedState(states[0].begin(), states[0].begin() + static_cast<long>(length)));
+  for (std::size_t at = 0; at < 8 * states[0].size(); at += 29) {
+    SavedState flipped = states[0];
+    flipped[at / 8] ^= std::byte{1} << at % 8;
+    CAPTURE(at);
+    refusal(same, flipped);
+  }
   SavedState longer = states[0];
   longer.push_back({});
   CHECK(refusal(same, longer).find("more follows") != std::string::npos);
