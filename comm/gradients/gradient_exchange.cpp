@@ -247,6 +247,14 @@ std::vector<std::byte> GradientExchange::saved_state() {
   return codec_state_.saved(table_, communicator_.rank());
 }
 
+void GradientExchange::check_state(std::span<const std::byte> saved) {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is loaded");
+  if (saved.empty()) return;
+  CodecState state;
+  state.load(saved, table_, communicator_.rank());
+}
+
 void GradientExchange::load_state(std::span<const std::byte> saved) {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is loaded");

@@ -174,8 +174,9 @@ class Multistep:
         return load().saved("fgc_multistep_save", self._handle.pointer)
 
     def load_state(self, state: bytes) -> None:
-        """Loads what the same rank has saved, after begin(). Raises UsageError for the state of
-        another rank, mode or set of tensors; nothing has changed then.
+        """Loads what the same rank has saved, after begin(), on all ranks that of one checkpoint.
+        Raises UsageError for the state of another rank, mode or set of tensors, or a damaged one;
+        nothing has changed then.
         """
         load().call("fgc_multistep_load", self._handle.pointer, state, len(state))
         self._data.mark_written()
