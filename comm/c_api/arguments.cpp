@@ -82,7 +82,7 @@ Environment environment_with(const Environment& base, const char* const* setting
     if (equals == std::string::npos || equals == 0)  // The text is not shown: it may be a secret.
       refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
     const std::string name = setting.substr(0, equals);
-    check_variables({&name, 1});
+    check_setting(name);
     overruled[name] = setting.substr(equals + 1);
   }
   return [base, overruled](const std::string& name) -> std::optional<std::string> {

@@ -14,4 +14,8 @@ std::vector<std::string> process_variables();
 /// nearest known one. It has been mistyped, or is another version's, and would have no effect.
 void check_variables(std::span<const std::string> names);
 
+/// Throws the same for a setting that a program gives, under any name that the library does not
+/// read: "WIRE" or "wire" in place of FASTGPU_COMM_WIRE would have no effect.
+void check_setting(const std::string& name);
+
 }  // namespace fastgpu::comm
