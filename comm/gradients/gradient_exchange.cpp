@@ -65,7 +65,7 @@ void GradientExchange::begin(const Lock&) {
   choose_device_path();
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
-  recorder_.emplace(*control_, settings_);
+  recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
   messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
                     [this](const std::string& sentence) { warn(sentence); });
   const bool is_on_host = device_tensors_.devices().empty();

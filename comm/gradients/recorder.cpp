@@ -1,13 +1,17 @@
 #include "comm/gradients/recorder.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <ostream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "base/names.hpp"
 #include "comm/trace/clock.hpp"
 #include "comm/trace/counters.hpp"
 
@@ -48,16 +52,39 @@ Nanoseconds ahead_of_rank_0(Communicator& control) {
 /// The divisor of the time between two writes: a write may take that share.
 constexpr int kShare = 100;
 
-/// Replaces the file in one step: a reader meanwhile finds the complete earlier one.
-void write_file(const std::string& folder, Rank rank, const std::string& suffix,
-                const std::function<void(std::ostream&)>& write) {
-  const std::string name = folder + "/rank-" + std::to_string(rank.value) + suffix;
-  std::error_code ignored;  // Then the file cannot be opened either.
-  std::filesystem::create_directories(folder, ignored);
-  std::ofstream fresh(name + ".new");
-  write(fresh);
+std::string name_of_file(Rank rank, const std::string& suffix) {
+  return "rank-" + std::to_string(rank.value) + suffix;
+}
+
+/// Replaces the file in one step: a reader meanwhile finds the complete earlier one. Returns the
+/// error if it cannot be written.
+std::error_code write_file(const std::string& folder, const std::string& name,
+                           const std::function<void(std::ostream&)>& write) {
+  const std::string path = folder + "/" + name;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return error;
+  errno = 0;
+  std::ofstream fresh(path + ".new");
+  if (fresh) write(fresh);
   fresh.close();
-  if (fresh) std::filesystem::rename(name + ".new", name, ignored);
+  if (fresh) {
+    std::filesystem::rename(path + ".new", path, error);
+    return error;
+  }
+  error = {errno == 0 ? EIO : errno, std::generic_category()};
+  std::error_code ignored;  // There may be no such file.
+  std::filesystem::remove(path + ".new", ignored);
+  return error;
+}
+
+/// Returns the error that `write_file` would return; writes nothing.
+std::error_code try_to_write(const std::string& folder, const std::string& name) {
+  const std::string scratch = name + ".try";
+  const std::error_code error = write_file(folder, scratch, [](std::ostream&) {});
+  std::error_code ignored;
+  std::filesystem::remove(folder + "/" + scratch, ignored);
+  return error;
 }
 
 /// Returns one value for each stream.
@@ -71,14 +98,19 @@ std::vector<double> by_stream(const GradientCounters& counters, Of of) {
 
 }  // namespace
 
-Recorder::Recorder(Communicator& control, const GradientSettings& settings,
+Recorder::Recorder(Communicator& control, const GradientSettings& settings, Warn warn,
                    Timeline::Clock::duration between_writes)
     : control_(control),
       rank_(control.rank()),
       timeline_folder_(settings.timeline),
       counters_folder_(settings.counters),
+      warn_(std::move(warn)),
       between_writes_(between_writes) {
+  const std::string name = name_of_file(rank_, ".json");
+  if (!counters_folder_.empty())
+    check_written(try_to_write(counters_folder_, name), "COUNTERS", counters_folder_, name);
   if (timeline_folder_.empty()) return;
+  check_written(try_to_write(timeline_folder_, name), "TIMELINE", timeline_folder_, name);
   timeline_.emplace();
   ahead_ = ahead_of_rank_0(control);
 }
@@ -91,12 +123,22 @@ Recorder::~Recorder() {
   }
 }
 
-void Recorder::write_timeline() const {
-  write_file(timeline_folder_, rank_, ".json",
-             [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); });
+/// Warns once of a folder that cannot be written to.
+void Recorder::check_written(const std::error_code& error, const std::string& variable,
+                             const std::string& folder, const std::string& name) {
+  if (!error || !warn_ || !reported_.insert(variable).second) return;
+  warn_("FASTGPU_COMM_" + variable + " is '" + printable(folder, 200) + "', but rank " +
+        std::to_string(rank_.value) + " cannot write " + name + " there: " + error.message());
 }
 
-void Recorder::write_counters() const {
+void Recorder::write_timeline() {
+  const std::string name = name_of_file(rank_, ".json");
+  check_written(write_file(timeline_folder_, name,
+                           [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); }),
+                "TIMELINE", timeline_folder_, name);
+}
+
+void Recorder::write_counters() {
   const auto whole = [](std::uint64_t count) { return static_cast<double>(count); };
   const Counter counters[] = {
       {"steps", "Steps that have ended", whole(counters_.steps)},
@@ -117,10 +159,13 @@ void Recorder::write_counters() const {
       {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
        by_stream(counters_, [](const StreamCounters& stream) { return stream.wait_seconds; })}};
   const std::vector<LinkCounters> links = control_.links();
-  write_file(counters_folder_, rank_, ".json",
-             [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
-  write_file(counters_folder_, rank_, ".prom",
-             [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
+  const auto write = [&](const std::string& suffix, const std::string& text) {
+    const std::string name = name_of_file(rank_, suffix);
+    check_written(write_file(counters_folder_, name, [&](std::ostream& out) { out << text; }),
+                  "COUNTERS", counters_folder_, name);
+  };
+  write(".json", counters_json(counters, links, rank_));
+  write(".prom", counters_prometheus(counters, links, rank_));
 }
 
 StreamCounters& Recorder::counters_of(std::size_t stream) {
@@ -146,7 +191,7 @@ void Recorder::write_if_due() {
   due_ = ended + std::max(between_writes_, kShare * (ended - began));
 }
 
-void Recorder::write() const {
+void Recorder::write() {
   if (timeline_) write_timeline();
   if (!counters_folder_.empty()) write_counters();
 }

@@ -3,7 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
@@ -40,12 +44,15 @@ struct GradientCounters {
 /// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
 /// in settings.counters, with the counts of the rank's links. It writes when it ends, and before
 /// that every `between_writes`, or less often if that would take more than a hundredth of the time.
-/// The files of a killed rank are not older. Failures are not reported.
+/// The files of a killed rank are not older.
 class Recorder {
  public:
+  using Warn = std::function<void(const std::string& sentence)>;
+
   /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
-  /// Borrows the communicator.
-  Recorder(Communicator& control, const GradientSettings& settings,
+  /// Borrows the communicator. `warn` gets a sentence, once for each folder that cannot be written
+  /// to.
+  Recorder(Communicator& control, const GradientSettings& settings, Warn warn = nullptr,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -59,14 +66,18 @@ class Recorder {
 
  private:
   void write_if_due();
-  void write() const;
-  void write_timeline() const;
-  void write_counters() const;
+  void write();
+  void write_timeline();
+  void write_counters();
+  void check_written(const std::error_code& error, const std::string& variable,
+                     const std::string& folder, const std::string& name);
 
   const Communicator& control_;
   Rank rank_;
   std::string timeline_folder_;
   std::string counters_folder_;
+  Warn warn_;
+  std::set<std::string> reported_{};  ///< The variables whose folders cannot be written to.
   std::chrono::nanoseconds ahead_{};
   std::optional<Timeline> timeline_;
   GradientCounters counters_;
