@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -153,6 +154,18 @@ void read_stall(GradientSettings& settings, const Environment& environment) {
   if (settings.stall.count() == 0) refuse(*stall, "above 0");
 }
 
+/// Both have files of the same names, of which the last one written would stay.
+void check_folders(const GradientSettings& settings) {
+  const auto whole = [](const std::string& folder) {
+    return std::filesystem::path(folder + "/").lexically_normal();
+  };
+  if (settings.timeline.empty() || settings.counters.empty()) return;
+  if (whole(settings.timeline) != whole(settings.counters)) return;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_COUNTERS is '" + printable(settings.counters, 200) +
+                                    "', the folder of FASTGPU_COMM_TIMELINE, and both write "
+                                    "rank-<number>.json: name two folders");
+}
+
 constexpr std::string_view kOwnNames = "fastgpu_comm.";
 
 bool has_momentum(const GradientSettings& settings) noexcept {
@@ -182,6 +195,7 @@ GradientSettings gradient_settings(const Environment& environment) {
   read_stall(settings, environment);
   settings.timeline = environment("FASTGPU_COMM_TIMELINE").value_or("");
   settings.counters = environment("FASTGPU_COMM_COUNTERS").value_or("");
+  check_folders(settings);
   settings.cache = cache_folder(environment);
   settings.device = gpu::device_settings(environment);
   return settings;
