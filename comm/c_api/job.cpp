@@ -14,6 +14,7 @@
 #include "comm/gossip/gossip_settings.hpp"
 #include "comm/gradients/gradient_settings.hpp"
 #include "comm/multistep/multistep_settings.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -86,6 +87,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
     if (!connections.network_report.empty()) connections.warn(connections.network_report);
+    if (const auto doubt = comm::doubt_of_lone_rank(environment)) connections.warn(*doubt);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
   });
 }

@@ -223,6 +223,21 @@ void read_interfaces(JobPlace& place, const std::string& text) {
 
 }  // namespace
 
+std::optional<std::string> doubt_of_lone_rank(const Environment& environment) {
+  for (const char* const rank : {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK"})
+    if (environment(rank)) return std::nullopt;
+  std::string signs;
+  for (const char* const name : {"SLURM_STEP_NUM_TASKS", "PMI_SIZE"})  // Of srun; of MPICH's kin.
+    if (const auto text = environment(name); text && to_number<int>(*text).value_or(0) > 1)
+      append_item(signs, std::string(name) + " is '" + printable(*text) + "'");
+  for (const char* const name : {"FASTGPU_COMM_MASTER_ADDR", "MASTER_ADDR", "LOCAL_RANK"})
+    if (const auto text = environment(name); text && signs.empty())
+      signs = std::string(name) + " is '" + printable(*text) + "'";
+  if (signs.empty()) return std::nullopt;
+  return "this process is a job of one rank, because RANK and WORLD_SIZE are not set, although " +
+         signs + ": set both if it is one rank of several, or RANK=0 and WORLD_SIZE=1";
+}
+
 JobPlace job_place(const Environment& environment) {
   JobPlace place;
   const bool is_plain = environment("RANK") || environment("WORLD_SIZE");

@@ -46,6 +46,29 @@ TEST_CASE("a program started alone is a world of one") {
   CHECK(place.silence == 60s);
 }
 
+TEST_CASE("a rank alone is doubted where a launcher has started several processes") {
+  const auto doubt = [](const Variables& variables) {
+    return doubt_of_lone_rank([&](const std::string& name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      if (found == variables.end()) return std::nullopt;
+      return found->second;
+    });
+  };
+  CHECK_FALSE(doubt({}));
+  CHECK_FALSE(doubt(kPlain));
+  CHECK_FALSE(doubt({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"PMI_SIZE", "4"}}));
+  CHECK_FALSE(doubt({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMI_SIZE", "4"}}));
+  CHECK_FALSE(doubt({{"SLURM_STEP_NUM_TASKS", "1"}, {"PMI_SIZE", "x"}}));
+  CHECK(doubt({{"SLURM_STEP_NUM_TASKS", "8"}}) ==
+        "this process is a job of one rank, because RANK and WORLD_SIZE are not set, although "
+        "SLURM_STEP_NUM_TASKS is '8': set both if it is one rank of several, or RANK=0 and "
+        "WORLD_SIZE=1");
+  CHECK(doubt({{"PMI_SIZE", "2"}, {"MASTER_ADDR", "a"}})->find("although PMI_SIZE is '2':") !=
+        std::string::npos);
+  for (const std::string name : {"MASTER_ADDR", "FASTGPU_COMM_MASTER_ADDR", "LOCAL_RANK"})
+    CHECK(doubt({{name, "1"}})->find("although " + name + " is '1':") != std::string::npos);
+}
+
 TEST_CASE("the meeting has a limit of its own, or that of all waits") {
   JobPlace place = place_with(plain_but("FASTGPU_COMM_TIMEOUT", "5m"));
   CHECK(place.timeout == 5min);
