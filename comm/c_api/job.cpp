@@ -13,6 +13,7 @@
 #include "comm/communicator/join.hpp"
 #include "comm/gossip/gossip_settings.hpp"
 #include "comm/gradients/gradient_settings.hpp"
+#include "comm/kernels/kernels.hpp"
 #include "comm/multistep/multistep_settings.hpp"
 #include "comm/rendezvous/rank_environment.hpp"
 
@@ -78,7 +79,9 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
   return guarded([&] {
     need(comm, "the place for the communicator") = nullptr;
     comm::check_variables(comm::process_variables());
-    const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
+    const auto environment = comm::c_api::environment_with(comm::process_environment(), settings,
+                                                           comm::SettingPlace::job);
+    comm::kernels();  // Reads FASTGPU_COMM_SIMD now, not in the first call that adds numbers.
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
     if (comm::wishes_gossip(environment)) comm::gossip_settings(environment);
     comm::multistep_settings_of(environment);

@@ -43,6 +43,18 @@ constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
                                         "WORLD_SIZE",
                                         "XDG_CACHE_HOME"};
 
+/// Those of our own that gradients, gossip and multistep training are made with.
+constexpr std::string_view kOfExchanges[] = {
+    "COUNTERS", "DEVICE",     "EXCHANGE",    "FUSION",    "GOSSIP_STEP", "GUARD",
+    "LANES",    "MIXED_KEEP", "MIXED_SMALL", "MULTISTEP", "NANCHECK",    "NCCL",
+    "STALL",    "TIMELINE",   "TOPOLOGY",    "TUNE",      "WIRE"};
+/// Those that the process has once, whatever jobs it joins.
+constexpr std::string_view kOfProcess[] = {"LIBRARY", "SIMD"};
+
+std::string_view without_prefix(std::string_view name) {
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view();
+}
+
 /// Throws usage for a name that has no effect. `own` is what follows kPrefix, as it was meant.
 [[noreturn]] void refuse_name(const std::string& name, std::string_view own) {
   const std::vector<std::string> known(std::begin(kNames), std::end(kNames));
@@ -77,6 +89,14 @@ void check_variables(std::span<const std::string> names) {
     const std::string_view own = std::string_view(name).substr(kPrefix.size());
     if (!contains(kNames, own)) refuse_name(name, own);
   }
+}
+
+SettingPlace place_of_setting(const std::string& name) {
+  const std::string_view own = without_prefix(name);
+  if (contains(kOfProcess, own)) return SettingPlace::process;
+  const bool is_of_exchange = contains(kOfExchanges, own) || name == "HOME" ||
+                              name == "XDG_CACHE_HOME" || name.starts_with("PERSEUS_");
+  return is_of_exchange ? SettingPlace::exchange : SettingPlace::job;
 }
 
 void check_setting(const std::string& name) {

@@ -41,6 +41,16 @@ TEST_CASE("a setting that the library does not read is refused, with the one tha
   CHECK(test::mentions(test::failure_of([] { check_setting("PATH"); }), "PATH is no variable"));
 }
 
+TEST_CASE("a setting has its effect in the process, in the job, or in an exchange of it") {
+  for (const std::string name : {"FASTGPU_COMM_SIMD", "FASTGPU_COMM_LIBRARY"})
+    CHECK(place_of_setting(name) == SettingPlace::process);
+  for (const std::string name : {"FASTGPU_COMM_TIMEOUT", "FASTGPU_COMM_ALGORITHM", "RANK"})
+    CHECK(place_of_setting(name) == SettingPlace::job);
+  for (const std::string name : {"FASTGPU_COMM_WIRE", "FASTGPU_COMM_TOPOLOGY", "HOME",
+                                 "FASTGPU_COMM_MULTISTEP", "PERSEUS_ALLREDUCE_DTYPE"})
+    CHECK(place_of_setting(name) == SettingPlace::exchange);
+}
+
 TEST_CASE("the process's variables are found by name") {
   ::setenv("FASTGPU_OF_THIS_TEST", "a=b", 1);
   const auto names = process_variables();
