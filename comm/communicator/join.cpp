@@ -437,6 +437,8 @@ Connections join(const JobPlace& wanted) {
   Wishes wishes{.shared_memory = place.shared_memory,
                 .flows = is_by_mpi ? std::optional(1) : place.flows,
                 .transport = place.transport,
+                .algorithm = place.algorithm,
+                .collectives = place.collectives,
                 .fabric = place.fabric,
                 .near = near_address(connections)};
   connections.networks = static_cast<int>(networks.size()) + 1;

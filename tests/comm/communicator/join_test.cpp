@@ -164,6 +164,25 @@ TEST_CASE("ranks that share no memory are refused if a fabric is required and mi
     CHECK_FALSE(refusal);
 }
 
+TEST_CASE("a rank with another algorithm or library of collectives is named as ranks meet") {
+  const auto refusals = [](const Wishes& odd) {
+    auto ranks = sockets_in_process(3, kLong);
+    std::vector<Error> all;
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Connections& rank) {
+      introduce(rank, rank.rank == Rank{2} ? odd : Wishes{}, Deadline(kLong));
+    });
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      all.push_back(failure_in(outcomes[rank]));
+    return all;
+  };
+  for (const Error& e : refusals({.algorithm = Algorithm::ring})) {
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "rank 2 has another FASTGPU_COMM_ALGORITHM: all ranks need the same"));
+  }
+  for (const Error& e : refusals({.collectives = CollectiveLibrary::mpi}))
+    CHECK(mentions(e, "rank 2 has another FASTGPU_COMM_COLLECTIVES"));
+}
+
 TEST_CASE("ranks meet over TCP and are connected each to each") {
   for (const int size : {1, 2, 3, 8}) {
     const JoinMeeting meeting{.size = size};
