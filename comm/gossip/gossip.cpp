@@ -137,6 +137,10 @@ void Gossip::begin() {
   control_ = communicator_.split(0, 0);
   all_ = communicator_.split(0, 0);
   levels_.emplace(reduction_levels_of(communicator_));
+  control_->name_calls("the distance of gossip");
+  all_->name_calls("an exact step of gossip");
+  levels_->inside.name_calls("a step of gossip");
+  if (levels_->across) levels_->across->name_calls("a step of gossip");
   if (stretches_.empty()) lay_out();
 }
 
@@ -190,11 +194,10 @@ void Gossip::pack() {
   for (const Parameter& each : parameters_) {
     const auto found = first_non_finite(std::as_bytes(each.values), ElementType::float32);
     if (found) {
-      const Error error(ErrorKind::remote, "rank " + std::to_string(communicator_.rank().value) +
-                                               ": parameter '" + printable(each.name) +
-                                               "' is not finite at index " +
-                                               std::to_string(*found) + " before gossip step " +
-                                               std::to_string(step_));
+      const Error error(ErrorKind::remote, "parameter '" + printable(each.name) + "' of rank " +
+                                               std::to_string(communicator_.rank().value) +
+                                               " is not finite at index " + std::to_string(*found) +
+                                               " before gossip step " + std::to_string(step_));
       communicator_.give_up(error);
       throw Error(error);
     }

@@ -429,7 +429,7 @@ TEST_CASE("a parameter that is not finite ends the job on all ranks, with its ra
         model.gossip.step();
     });
     for (const auto& outcome : outcomes)
-      CHECK(mentions(failure_in(outcome), "rank 1: parameter 'p1' is not finite at index 17"));
+      CHECK(mentions(failure_in(outcome), "parameter 'p1' of rank 1 is not finite at index 17"));
   }
 }
 
@@ -447,6 +447,7 @@ TEST_CASE("a rank that ends between steps is named by its neighbours") {
     });
     CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
     CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+    CHECK(mentions(failure_in(outcomes[2]), " step of gossip ("));
   }
 }
 
