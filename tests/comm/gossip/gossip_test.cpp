@@ -447,7 +447,7 @@ TEST_CASE("a rank that ends between steps is named by its neighbours") {
     });
     CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
     CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
-    CHECK(mentions(failure_in(outcomes[2]), " step of gossip ("));
+    CHECK(mentions(failure_in(outcomes[2]), " of gossip ("));
   }
 }
 
