@@ -59,12 +59,20 @@ T choice(const Variable& variable, std::span<const std::pair<std::string_view, T
   refuse(variable, "one of " + names + others);
 }
 
-Bytes size_from(const Variable& variable) try {
-  const Bytes size = parse_size(variable.value);
+bool is_on(const Variable& variable) {
+  if (variable.value != "0" && variable.value != "1") refuse(variable, "0 or 1");
+  return variable.value == "1";
+}
+
+Bytes size_from(const Variable& variable) {
+  Bytes size;
+  try {
+    size = parse_size(variable.value);
+  } catch (const Error& e) {
+    throw e.during(variable.name);
+  }
   if (size.count == 0) refuse(variable, "above 0");
   return size;
-} catch (const Error& e) {
-  throw Error(e.kind(), variable.name + ": " + e.what());
 }
 
 constexpr std::pair<std::string_view, WireType> kWireTypes[] = {{"same", WireType::same},
@@ -128,7 +136,7 @@ void read_non_finite(GradientSettings& settings, const Environment& environment)
   if (const auto own = ours(environment, "NANCHECK"))
     settings.non_finite = choice<NonFiniteAction>(*own, kActions);
   else if (const auto other = theirs(environment, "NANCHECK"))
-    settings.non_finite = number(*other, 0, 1) == 1 ? NonFiniteAction::warn : NonFiniteAction::off;
+    settings.non_finite = is_on(*other) ? NonFiniteAction::warn : NonFiniteAction::off;
 }
 
 void read_streams(GradientSettings& settings, const Environment& environment) {
@@ -137,9 +145,9 @@ void read_streams(GradientSettings& settings, const Environment& environment) {
   else if (const auto other = theirs(environment, "STREAMS"))
     settings.streams = std::min(number(*other, 1, 1024), kMostStreams);
   if (const auto own = ours(environment, "TUNE"))
-    settings.is_tuned = number(*own, 0, 1) == 1;
+    settings.is_tuned = is_on(*own);
   else if (const auto other = theirs(environment, "DISABLE_STREAM_TUNING"))
-    settings.is_tuned = number(*other, 0, 1) == 0;
+    settings.is_tuned = !is_on(*other);
   if (const auto other = theirs(environment, "MODE")) number(*other, 0, 1024);
 }
 

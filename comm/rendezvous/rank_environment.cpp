@@ -262,8 +262,10 @@ JobPlace job_place(const Environment& environment) {
   if (const auto text = environment("FASTGPU_COMM_FLOWS"))
     place.flows = number({"FASTGPU_COMM_FLOWS", *text}, 1, kMostFlows);
   if (const auto text = environment("FASTGPU_COMM_SHARED_MEMORY")) {
-    const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
-    place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
+    if (*text != "0" && *text != "1")
+      throw Error(ErrorKind::usage,
+                  "FASTGPU_COMM_SHARED_MEMORY is '" + printable(*text) + "', not 0 or 1");
+    place.shared_memory = *text == "1" ? SharedMemory::on : SharedMemory::off;
   }
   if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
   place.fabric = fabric_settings(environment, place);

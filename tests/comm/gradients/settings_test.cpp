@@ -99,7 +99,11 @@ TEST_CASE("what makes no sense is refused with the variable's name") {
     const Error e = failure_of([&] { settings_of({{name, value}}); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).find(name) == 0);
+    CHECK(std::string(e.what()).find(name, 1) == std::string::npos);
   }
+  CHECK(std::string(failure_of([] {
+                      settings_of({{"FASTGPU_COMM_TUNE", "on"}});
+                    }).what()) == "FASTGPU_COMM_TUNE is 'on', not 0 or 1");
 }
 
 TEST_CASE("a timeline and counters in one folder, where their files have one name, are refused") {

@@ -285,7 +285,8 @@ TEST_CASE("a variable that makes no sense is named with its value") {
                                                       {"FASTGPU_COMM_TRANSPORT", "pigeon"},
                                                       {"FASTGPU_COMM_ALGORITHM", "rings"},
                                                       {"FASTGPU_COMM_TIMEOUT", "0"},
-                                                      {"FASTGPU_COMM_TIMEOUT", "soon"}};
+                                                      {"FASTGPU_COMM_TIMEOUT", "soon"},
+                                                      {"FASTGPU_COMM_SHARED_MEMORY", "off"}};
   for (const auto& [name, value] : wrong) {
     const Error e = failure_of([&] { place_with(plain_but(name, value)); });
     CHECK(e.kind() == ErrorKind::usage);
