@@ -52,8 +52,23 @@ Variable master(const Environment& environment, const std::string& name) {
                                     "mpirun starts them, and RANK is not set, MPI tells it");
 }
 
+/// Returns a name or an address, without the brackets of an IPv6 address. Throws usage for text
+/// that no name server is to be asked for.
+std::string host_from(const Variable& variable) {
+  const std::string& text = variable.value;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, variable.name + " is '" + printable(text) + "', " + why);
+  };
+  if (text.starts_with('[') && text.ends_with(']')) return text.substr(1, text.size() - 2);
+  if (text.find_first_of("/ \t\r\n") != std::string::npos)
+    refuse("not a host name or an address, such as node-0 or 10.0.0.1");
+  if (std::ranges::count(text, ':') == 1 || text.find("]:") != std::string::npos)
+    refuse("with a port: that is MASTER_PORT or FASTGPU_COMM_MASTER_PORT");
+  return text;
+}
+
 void read_master(JobPlace& place, const Environment& environment) {
-  place.master_host = master(environment, "MASTER_ADDR").value;
+  place.master_host = host_from(master(environment, "MASTER_ADDR"));
   const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
   place.master_port = static_cast<std::uint16_t>(port);
 }

@@ -271,6 +271,17 @@ TEST_CASE("our own master variables win over those of others") {
   CHECK(place_with(variables).master_port == 4001);
 }
 
+TEST_CASE("the address of rank 0 may have the brackets of IPv6, and no port, path or blank") {
+  CHECK(place_with(plain_but("MASTER_ADDR", "[fd00::5]")).master_host == "fd00::5");
+  CHECK(place_with(plain_but("MASTER_ADDR", "fe80::1%eth0")).master_host == "fe80::1%eth0");
+  for (const std::string wrong : {"10.0.0.1:29500", "node-0:29500", "[fd00::5]:29500"})
+    CHECK(mentions(failure_of([&] { place_with(plain_but("MASTER_ADDR", wrong)); }),
+                   "MASTER_ADDR is '" + wrong + "', with a port"));
+  for (const std::string wrong : {"tcp://node-0", "node 0", "node-0\n", " "})
+    CHECK(mentions(failure_of([&] { place_with(plain_but("MASTER_ADDR", wrong)); }),
+                   "', not a host name or an address, such as node-0 or 10.0.0.1"));
+}
+
 TEST_CASE("a variable that makes no sense is named with its value") {
   const std::multimap<std::string, std::string> wrong{{"RANK", "44"},
                                                       {"RANK", "-1"},
