@@ -17,7 +17,14 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from ._data import Registered, look_at
 from ._handle import Handle
-from ._library import MultistepOutcomeStruct, WarningHandler, load, settings_list
+from ._library import (
+    MultistepOutcomeStruct,
+    WarningHandler,
+    load,
+    settings_list,
+    state_of,
+    text_of,
+)
 from .communicator import Communicator
 from .gradients import Counters, gradient_struct, log_warning, read_counters
 
@@ -64,7 +71,7 @@ class Multistep:
         pointer = load().make(
             "fgc_multistep_create",
             comm.pointer,
-            None if mode is None else mode.encode(),
+            None if mode is None else text_of(mode, "the mode"),
             settings_list(settings),
         )
         assert pointer is not None
@@ -178,7 +185,8 @@ class Multistep:
         Raises UsageError for the state of another rank, mode or set of tensors, or a damaged one;
         nothing has changed then.
         """
-        load().call("fgc_multistep_load", self._handle.pointer, state, len(state))
+        saved = state_of(state)
+        load().call("fgc_multistep_load", self._handle.pointer, saved, len(saved))
         self._data.mark_written()
 
     def close(self) -> None:
