@@ -194,16 +194,20 @@ bool keeps_float32(const GradientTable& table, GradientId id, const GradientSett
 
 }  // namespace
 
+GradientSettings record_settings(const Environment& environment) {
+  GradientSettings settings{.timeline = environment("FASTGPU_COMM_TIMELINE").value_or(""),
+                            .counters = environment("FASTGPU_COMM_COUNTERS").value_or("")};
+  check_folders(settings);
+  return settings;
+}
+
 GradientSettings gradient_settings(const Environment& environment) {
-  GradientSettings settings;
+  GradientSettings settings = record_settings(environment);
   read_fusion(settings, environment);
   read_wire(settings, environment);
   read_non_finite(settings, environment);
   read_streams(settings, environment);
   read_stall(settings, environment);
-  settings.timeline = environment("FASTGPU_COMM_TIMELINE").value_or("");
-  settings.counters = environment("FASTGPU_COMM_COUNTERS").value_or("");
-  check_folders(settings);
   settings.cache = cache_folder(environment);
   settings.device = gpu::device_settings(environment);
   return settings;

@@ -1,91 +1,14 @@
 #include "comm/gradients/recorder.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <ostream>
-#include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "base/names.hpp"
 #include "comm/trace/clock.hpp"
 #include "comm/trace/counters.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-using Nanoseconds = std::chrono::nanoseconds;
-
-Nanoseconds now() {
-  return Timeline::Clock::now().time_since_epoch();
-}
-
-constexpr int kRoundTrips = 8;
-
-/// Returns the lead of this rank's clock. Rank 0 answers every other rank in turn.
-Nanoseconds ahead_of_rank_0(Communicator& control) {
-  std::int64_t remote = 0;
-  const auto bytes = std::as_writable_bytes(std::span(&remote, 1));
-  if (control.rank() == Rank{0}) {
-    for (int rank = 1; rank < control.size(); ++rank)
-      for (int trip = 0; trip < kRoundTrips; ++trip) {
-        control.receive(bytes, {rank});
-        remote = now().count();
-        control.send(bytes, {rank});
-      }
-    return {};
-  }
-  std::vector<RoundTrip> trips;
-  for (int trip = 0; trip < kRoundTrips; ++trip) {
-    const Nanoseconds sent = now();
-    control.send(bytes, {0});
-    control.receive(bytes, {0});
-    trips.push_back({sent, Nanoseconds(remote), now()});
-  }
-  return clock_offset(trips).ahead;
-}
-
-/// The divisor of the time between two writes: a write may take that share.
-constexpr int kShare = 100;
-
-std::string name_of_file(Rank rank, const std::string& suffix) {
-  return "rank-" + std::to_string(rank.value) + suffix;
-}
-
-/// Replaces the file in one step: a reader meanwhile finds the complete earlier one. Returns the
-/// error if it cannot be written.
-std::error_code write_file(const std::string& folder, const std::string& name,
-                           const std::function<void(std::ostream&)>& write) {
-  const std::string path = folder + "/" + name;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return error;
-  errno = 0;
-  std::ofstream fresh(path + ".new");
-  if (fresh) write(fresh);
-  fresh.close();
-  if (fresh) {
-    std::filesystem::rename(path + ".new", path, error);
-    return error;
-  }
-  error = {errno == 0 ? EIO : errno, std::generic_category()};
-  std::error_code ignored;  // There may be no such file.
-  std::filesystem::remove(path + ".new", ignored);
-  return error;
-}
-
-/// Returns the error that `write_file` would return; writes nothing.
-std::error_code try_to_write(const std::string& folder, const std::string& name) {
-  const std::string scratch = name + ".try";
-  const std::error_code error = write_file(folder, scratch, [](std::ostream&) {});
-  std::error_code ignored;
-  std::filesystem::remove(folder + "/" + scratch, ignored);
-  return error;
-}
 
 /// Returns one value for each stream.
 template <class Of>
@@ -102,15 +25,10 @@ Recorder::Recorder(Communicator& control, const GradientSettings& settings, Warn
                    Timeline::Clock::duration between_writes)
     : control_(control),
       rank_(control.rank()),
-      timeline_folder_(settings.timeline),
-      counters_folder_(settings.counters),
-      warn_(std::move(warn)),
-      between_writes_(between_writes) {
-  const std::string name = name_of_file(rank_, ".json");
-  if (!counters_folder_.empty())
-    check_written(try_to_write(counters_folder_, name), "COUNTERS", counters_folder_, name);
-  if (timeline_folder_.empty()) return;
-  check_written(try_to_write(timeline_folder_, name), "TIMELINE", timeline_folder_, name);
+      counters_file_("FASTGPU_COMM_COUNTERS", settings.counters, rank_, warn),
+      timeline_file_("FASTGPU_COMM_TIMELINE", settings.timeline, rank_, std::move(warn)),
+      schedule_(between_writes) {
+  if (!timeline_file_.is_wanted()) return;
   timeline_.emplace();
   ahead_ = ahead_of_rank_0(control);
 }
@@ -121,21 +39,6 @@ Recorder::~Recorder() {
   } catch (const std::exception&) {
     return;  // Out of memory at the end: the files stay incomplete.
   }
-}
-
-/// Warns once of a folder that cannot be written to.
-void Recorder::check_written(const std::error_code& error, const std::string& variable,
-                             const std::string& folder, const std::string& name) {
-  if (!error || !warn_ || !reported_.insert(variable).second) return;
-  warn_("FASTGPU_COMM_" + variable + " is '" + printable(folder, 200) + "', but rank " +
-        std::to_string(rank_.value) + " cannot write " + name + " there: " + error.message());
-}
-
-void Recorder::write_timeline() {
-  const std::string name = name_of_file(rank_, ".json");
-  check_written(write_file(timeline_folder_, name,
-                           [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); }),
-                "TIMELINE", timeline_folder_, name);
 }
 
 void Recorder::write_counters() {
@@ -159,13 +62,10 @@ void Recorder::write_counters() {
       {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
        by_stream(counters_, [](const StreamCounters& stream) { return stream.wait_seconds; })}};
   const std::vector<LinkCounters> links = control_.links();
-  const auto write = [&](const std::string& suffix, const std::string& text) {
-    const std::string name = name_of_file(rank_, suffix);
-    check_written(write_file(counters_folder_, name, [&](std::ostream& out) { out << text; }),
-                  "COUNTERS", counters_folder_, name);
-  };
-  write(".json", counters_json(counters, links, rank_));
-  write(".prom", counters_prometheus(counters, links, rank_));
+  counters_file_.write(".json",
+                       [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
+  counters_file_.write(
+      ".prom", [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
 }
 
 StreamCounters& Recorder::counters_of(std::size_t stream) {
@@ -184,16 +84,14 @@ void Recorder::ranks_are_late() {
 }
 
 void Recorder::write_if_due() {
-  const auto began = Timeline::Clock::now();
-  if (began < due_) return;
-  write();
-  const auto ended = Timeline::Clock::now();
-  due_ = ended + std::max(between_writes_, kShare * (ended - began));
+  schedule_.write_if_due([this] { write(); });
 }
 
 void Recorder::write() {
-  if (timeline_) write_timeline();
-  if (!counters_folder_.empty()) write_counters();
+  if (timeline_)
+    timeline_file_.write(".json",
+                         [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); });
+  if (counters_file_.is_wanted()) write_counters();
 }
 
 }  // namespace fastgpu::comm

@@ -3,15 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <set>
-#include <string>
-#include <system_error>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_settings.hpp"
+#include "comm/trace/rank_files.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
@@ -47,7 +44,7 @@ struct GradientCounters {
 /// The files of a killed rank are not older.
 class Recorder {
  public:
-  using Warn = std::function<void(const std::string& sentence)>;
+  using Warn = RankFiles::Warn;
 
   /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
   /// Borrows the communicator. `warn` gets a sentence, once for each folder that cannot be written
@@ -67,22 +64,16 @@ class Recorder {
  private:
   void write_if_due();
   void write();
-  void write_timeline();
   void write_counters();
-  void check_written(const std::error_code& error, const std::string& variable,
-                     const std::string& folder, const std::string& name);
 
   const Communicator& control_;
   Rank rank_;
-  std::string timeline_folder_;
-  std::string counters_folder_;
-  Warn warn_;
-  std::set<std::string> reported_{};  ///< The variables whose folders cannot be written to.
+  RankFiles counters_file_;
+  RankFiles timeline_file_;
   std::chrono::nanoseconds ahead_{};
   std::optional<Timeline> timeline_;
   GradientCounters counters_;
-  Timeline::Clock::duration between_writes_;
-  Timeline::Clock::time_point due_ = Timeline::Clock::now() + between_writes_;
+  WriteSchedule schedule_;
 };
 
 }  // namespace fastgpu::comm

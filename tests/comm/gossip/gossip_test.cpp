@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -240,6 +243,42 @@ TEST_CASE("long parameters are mixed in stretches, of which few are on their way
       worst = std::max(worst, std::abs(static_cast<double>(after[0][i]) + after[1][i] - wanted));
     }
     CHECK(worst < 1e-3);
+  }
+}
+
+TEST_CASE("a rank leaves a timeline and counters of its steps of gossip") {
+  const test::TempDirectory folder;
+  GossipSettings settings = settings_with("ring", kTenPercent);
+  settings.timeline = folder.path() / "t";
+  settings.counters = folder.path() / "c";
+  auto ranks = communicators_in_process(3, 20s);
+  std::vector<std::uint64_t> bytes(3);
+  run_ranks(ranks, [&](Communicator& comm) {
+    GossipModel model(comm, settings);
+    for (std::uint64_t step = 0; step < 9; ++step) {
+      model.move(step, comm.rank().value);
+      bytes[index_of_rank(comm)] += model.gossip.step().bytes;
+    }
+  });
+  const auto read = [&](const std::string& name) {
+    std::stringstream text;
+    text << std::ifstream(folder.path() / name).rdbuf();
+    return text.str();
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string name = "rank-" + std::to_string(rank);
+    const std::string counters = read("c/" + name + ".json");
+    CHECK(has(counters, "\"gossip_steps\": 9"));
+    CHECK(has(counters,
+              "\"gossip_bytes\": " + std::to_string(bytes[static_cast<std::size_t>(rank)])));
+    CHECK(has(counters, "\"gossip_distance\": "));
+    CHECK(has(read("c/" + name + ".prom"), "# TYPE fastgpu_comm_gossip_distance gauge"));
+    const std::string timeline = read("t/" + name + ".json");
+    CHECK(has(timeline, "\"name\":\"exact average\""));
+    CHECK(has(timeline, "\"name\":\"mix by "));
   }
 }
 
