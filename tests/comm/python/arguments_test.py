@@ -94,6 +94,9 @@ def test_what_is_no_name_no_state_and_no_operation_is_said():
         for state in (None, "abc"):
             with raises(TypeError, "the state is of type", "saved_state()"):
                 owner.load_state(state)
+    with raises(TypeError, "the weight is a number, not of type str"):
+        steps.weigh("3")
+    steps.weigh(numpy.float32(2))
     with raises(TypeError, "the mode is text, not of type int"):
         fc.Multistep(comm, 8)
     with raises(ValueError, "'mean' is no operation", "AVERAGE"):

@@ -141,7 +141,9 @@ class Multistep:
 
     def weigh(self, weight: float) -> None:
         """Sets the weight of the next step, before its gradients are ready."""
-        load().call("fgc_multistep_weigh", self._handle.pointer, weight)
+        if isinstance(weight, (str, bytes)):
+            raise TypeError(f"the weight is a number, not of type {type(weight).__name__}")
+        load().call("fgc_multistep_weigh", self._handle.pointer, float(weight))
 
     def step(self, weight: float | None = None) -> MultistepOutcome:
         """Ends a step, whose batch has that weight in the means, such as its number of samples; 1
