@@ -117,10 +117,11 @@ void GradientExchange::lay_out() {
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
     buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
+  } else {
+    buffer_->clear();  // Gaps are summed too.
   }
   const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
   exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
-  std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   for (Communicator& stream : streams_)
