@@ -36,9 +36,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 std::optional<GradientId> find_gradient(const GradientTable& table, const std::string& name,
                                         std::uint64_t elements) {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[{i}].name == name && table.elements({i}) == elements) return GradientId{i};
-  return std::nullopt;
+  const auto id = table.find(name);
+  return id && table.elements(*id) == elements ? id : std::nullopt;
 }
 
 [[noreturn]] void refuse_damaged(const std::string& what) {
