@@ -103,6 +103,8 @@ void GossipRecorder::write_counters() {
   const std::vector<LinkCounters> links = control_.links();
   counters_file_.write(".json",
                        [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
+  // Prometheus takes each count of a rank once.
+  if (!counters_file_.is_first()) return;
   counters_file_.write(
       ".prom", [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
 }

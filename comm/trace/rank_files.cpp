@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/names.hpp"
@@ -14,16 +16,38 @@ namespace {
 /// The divisor of the time between two writes: a write may take that share.
 constexpr int kShare = 100;
 
-std::string name_of_file(Rank rank, const std::string& suffix) {
-  return "rank-" + std::to_string(rank.value) + suffix;
+/// The names that are in use. All exchanges of a process write to the folders of its variables.
+class NamesInUse {
+ public:
+  /// Takes the first free one of `name`, `name`-2, `name`-3 and so on.
+  std::string take(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::string free = name;
+    for (int number = 2; !names_.insert(free).second; ++number)
+      free = name + "-" + std::to_string(number);
+    return free;
+  }
+
+  void give_back(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+/// Never destroyed: a program's last set of gradients may be.
+NamesInUse& names_in_use() {
+  static NamesInUse& names = *new NamesInUse;
+  return names;
 }
 
 /// Replaces a file. Returns the error if it cannot be written.
-std::error_code write_file(const std::string& folder, const std::string& name,
-                           const RankFiles::Write& write) {
-  const std::string path = folder + "/" + name;
+std::error_code write_file(const std::string& path, const RankFiles::Write& write) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) return error;
   errno = 0;
   std::ofstream fresh(path + ".new");
@@ -40,11 +64,10 @@ std::error_code write_file(const std::string& folder, const std::string& name,
 }
 
 /// Returns the error that `write_file` would return; writes nothing.
-std::error_code try_to_write(const std::string& folder, const std::string& name) {
-  const std::string scratch = name + ".try";
-  const std::error_code error = write_file(folder, scratch, [](std::ostream&) {});
+std::error_code try_to_write(const std::string& path) {
+  const std::error_code error = write_file(path + ".try", [](std::ostream&) {});
   std::error_code ignored;
-  std::filesystem::remove(folder + "/" + scratch, ignored);
+  std::filesystem::remove(path + ".try", ignored);
   return error;
 }
 
@@ -55,17 +78,26 @@ RankFiles::RankFiles(std::string variable, std::string folder, Rank rank, Warn w
       folder_(std::move(folder)),
       rank_(rank),
       warn_(std::move(warn)) {
-  const std::string name = name_of_file(rank_, ".json");
-  if (is_wanted()) report(try_to_write(folder_, name), name);
+  if (!is_wanted()) return;
+  path_ = names_in_use().take(folder_ + "/rank-" + std::to_string(rank_.value));
+  report(try_to_write(path_ + ".json"), ".json");
+}
+
+RankFiles::~RankFiles() {
+  if (is_wanted()) names_in_use().give_back(path_);
 }
 
 void RankFiles::write(const std::string& suffix, const Write& write) {
-  const std::string name = name_of_file(rank_, suffix);
-  if (is_wanted()) report(write_file(folder_, name, write), name);
+  if (is_wanted()) report(write_file(path_ + suffix, write), suffix);
 }
 
-void RankFiles::report(const std::error_code& error, const std::string& name) {
+bool RankFiles::is_first() const {
+  return path_.ends_with("/rank-" + std::to_string(rank_.value));
+}
+
+void RankFiles::report(const std::error_code& error, const std::string& suffix) {
   if (!error || !warn_) return;
+  const std::string name = path_.substr(folder_.size() + 1) + suffix;
   std::exchange(warn_, nullptr)(variable_ + " is '" + printable(folder_, 200) + "', but rank " +
                                 std::to_string(rank_.value) + " cannot write " + name +
                                 " there: " + error.message());

@@ -11,7 +11,8 @@
 
 namespace fastgpu::comm {
 
-/// A writer of rank-<number>.<suffix>.
+/// A writer of rank-<number><suffix>. While it lives, others of this process for the same folder
+/// and rank write rank-<number>-2<suffix> and so on.
 class RankFiles {
  public:
   using Warn = std::function<void(const std::string& sentence)>;
@@ -20,19 +21,25 @@ class RankFiles {
   /// `folder` is the value of `variable`; empty: nothing is written. `warn` gets a sentence, once,
   /// if files cannot be written there, which is tried at once. Null: nothing is reported.
   RankFiles(std::string variable, std::string folder, Rank rank, Warn warn);
+  RankFiles(const RankFiles&) = delete;
+  RankFiles& operator=(const RankFiles&) = delete;
+  ~RankFiles();
 
   bool is_wanted() const noexcept { return !folder_.empty(); }
+  /// Returns whether the files have no further number.
+  bool is_first() const;
 
   /// Replaces a file in one step: a reader meanwhile finds the complete earlier one.
   void write(const std::string& suffix, const Write& write);
 
  private:
-  void report(const std::error_code& error, const std::string& name);
+  void report(const std::error_code& error, const std::string& suffix);
 
   std::string variable_;
   std::string folder_;
   Rank rank_;
   Warn warn_;
+  std::string path_{};  ///< The path of the files without their suffix.
 };
 
 /// The times to write: every `between`, or less often if that would take more than a hundredth of

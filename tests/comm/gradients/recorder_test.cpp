@@ -126,6 +126,32 @@ TEST_CASE("a folder that fills up later is reported, and keeps what it had") {
   CHECK(warnings[0].find("FASTGPU_COMM_COUNTERS") == 0);
 }
 
+TEST_CASE("two sets of gradients of one rank leave files of their own") {
+  test::TempDirectory folder;
+  GradientSettings settings;
+  settings.timeline = folder.path() / "t";
+  settings.counters = folder.path() / "c";
+  auto ranks = test::communicators_in_process(1, 20s);
+  const auto has = [&](const std::string& name) {
+    return std::filesystem::exists(folder.path() / name);
+  };
+  {
+    Recorder first(ranks.front(), settings, nullptr, 0s);
+    Recorder second(ranks.front(), settings, nullptr, 0s);
+    second.step_ended();
+    CHECK_FALSE(has("t/rank-0.json"));
+    CHECK(has("t/rank-0-2.json"));
+    CHECK(has("c/rank-0-2.json"));
+    CHECK_FALSE(has("c/rank-0-2.prom"));
+    first.step_ended();
+    CHECK(has("t/rank-0.json"));
+    CHECK(has("c/rank-0.prom"));
+  }
+  Recorder third(ranks.front(), settings, nullptr, 0s);
+  third.step_ended();
+  CHECK_FALSE(has("t/rank-0-3.json"));
+}
+
 TEST_CASE("not every step writes") {
   Recorded rank(1h);
   rank.recorder.step_ended();
