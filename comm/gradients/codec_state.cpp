@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/fusion/seal.hpp"
 #include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
@@ -18,7 +19,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x66676373;  ///< "fgcs"
-constexpr std::uint8_t kFormat = 2;
+constexpr std::uint8_t kFormat = 3;
 constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
 constexpr std::size_t kStretchHeader = 8 + 8;
 
@@ -35,9 +36,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 std::optional<GradientId> find_gradient(const GradientTable& table, const std::string& name,
                                         std::uint64_t elements) {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[{i}].name == name && table.elements({i}) == elements) return GradientId{i};
-  return std::nullopt;
+  const auto id = table.find(name);
+  return id && table.elements(*id) == elements ? id : std::nullopt;
 }
 
 [[noreturn]] void refuse_damaged(const std::string& what) {
@@ -136,7 +136,7 @@ void CodecState::keep_velocities(const GradientSet& applied) {
 }
 
 std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
-  std::size_t bytes = kHeader;
+  std::size_t bytes = kHeader + kSealBytes;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
@@ -166,11 +166,12 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
     writer.put(std::uint64_t{velocities_[i].now.size()});
     write_values(writer, velocities_[i].now);
   }
+  seal(state);
   return state;
 }
 
 void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank) try {
-  WireReader reader(saved);
+  WireReader reader(without_seal(saved));
   if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
   const auto format = reader.get<std::uint8_t>();
   if (format != kFormat)
@@ -210,6 +211,8 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
     loaded.of_[id->value] = std::move(stretches);
     loaded.factors_[id->value] = std::move(factor);
   }
+  if (reader.left() > 0) refuse_damaged("more follows after its end");
+  if (!has_seal(saved)) refuse_damaged("its numbers have changed");
   *this = std::move(loaded);
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::remote) throw;
