@@ -246,6 +246,7 @@ std::uint64_t number_of_wire(const GradientSettings& settings) {
       .add(codec.thin)
       .add(std::bit_cast<std::uint64_t>(codec.momentum))
       .add(codec.warmup)
+      .add(std::bit_cast<std::uint64_t>(codec.memory))
       .value();
 }
 

@@ -48,6 +48,10 @@ Multistep::Multistep(Communicator& communicator, const MultistepSettings& mode,
     refuse_step(
         "the momentum in FASTGPU_COMM_WIRE is that of each step's gradients, and rounds "
         "have several steps: leave it out");
+  if (settings_.wire == WireType::encoded && settings_.codec.memory > 0)
+    refuse_step(
+        "the memory in FASTGPU_COMM_WIRE is of what each step's gradients have in common, and "
+        "rounds have several steps: leave it out");
 }
 
 Multistep::~Multistep() = default;

@@ -45,11 +45,16 @@ struct Example {
     state.replace({{0}, 20, 30}, 40, Numbers{4});
     state.replace({{1}, 0, kElements}, 0, Numbers(kElements, 7));
     state.keep_factor({1}, Numbers{0.5F, -1});
+    state.keep_memory({2}, {.first = 10, .group = 77, .own = {1, 2}, .sum = {3, 4}});
     state.step_ended();
     state.step_ended();
   }
   SavedState saved() const { return state.saved(table, {3}); }
 };
+
+CodeMemory memory_of(std::size_t first, std::uint64_t group, std::size_t count) {
+  return {first, group, Numbers(count), Numbers(count)};
+}
 
 TEST_SUITE_BEGIN("comm/gradients/codec_state");
 
@@ -86,7 +91,22 @@ TEST_CASE("a saved state comes back as it was") {
     CHECK(residuals_of(loaded, gradient) == residuals_of(example.state, gradient));
   CHECK(Numbers(loaded.factor_of({1}).begin(), loaded.factor_of({1}).end()) == Numbers{0.5F, -1});
   CHECK(loaded.factor_of({0}).empty());
+  const CodeMemory* const memory = loaded.memory_like({2}, memory_of(10, 77, 2));
+  REQUIRE(memory != nullptr);
+  CHECK(memory->own == Numbers{1, 2});
+  CHECK(memory->sum == Numbers{3, 4});
   CHECK(loaded.saved(example.table, {3}) == example.saved());
+}
+
+TEST_CASE("a memory is that of its numbers and of its group of ranks alone") {
+  CodecState state = Example().state;
+  CHECK(state.memory_like({2}, memory_of(10, 77, 2)) != nullptr);
+  CHECK(state.memory_like({2}, memory_of(9, 77, 2)) == nullptr);
+  CHECK(state.memory_like({2}, memory_of(10, 78, 2)) == nullptr);
+  CHECK(state.memory_like({2}, memory_of(10, 77, 3)) == nullptr);
+  CHECK(state.memory_like({1}, memory_of(10, 77, 2)) == nullptr);
+  state.drop_memories();
+  CHECK(state.memory_like({2}, memory_of(10, 77, 2)) == nullptr);
 }
 
 TEST_CASE("residuals find their gradients by name, and others begin at 0") {
