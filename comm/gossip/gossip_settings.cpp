@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -78,6 +79,9 @@ void check_wishes_no_gossip(const Environment& environment) {
 
 GossipSettings gossip_settings(const Environment& environment) {
   GossipSettings settings;
+  const GradientSettings folders = record_settings(environment);
+  settings.timeline = folders.timeline;
+  settings.counters = folders.counters;
   settings.is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
   if (settings.is_exact) return settings;
   if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/fusion/seal.hpp"
 #include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
@@ -36,9 +37,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 std::optional<GradientId> find_gradient(const GradientTable& table, const std::string& name,
                                         std::uint64_t elements) {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[{i}].name == name && table.elements({i}) == elements) return GradientId{i};
-  return std::nullopt;
+  const auto id = table.find(name);
+  return id && table.elements(*id) == elements ? id : std::nullopt;
 }
 
 [[noreturn]] void refuse_damaged(const std::string& what) {
@@ -177,7 +177,7 @@ void CodecState::drop_memories() {
 }
 
 std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
-  std::size_t bytes = kHeader;
+  std::size_t bytes = kHeader + kSealBytes;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
@@ -210,11 +210,12 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
     write_values(writer, velocities_[i].now);
     write_memories(writer, memories_[i]);
   }
+  seal(state);
   return state;
 }
 
 void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank) try {
-  WireReader reader(saved);
+  WireReader reader(without_seal(saved));
   if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
   const auto format = reader.get<std::uint8_t>();
   if (format != kFormat)
@@ -256,6 +257,8 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
     loaded.of_[id->value] = std::move(stretches);
     loaded.factors_[id->value] = std::move(factor);
   }
+  if (reader.left() > 0) refuse_damaged("more follows after its end");
+  if (!has_seal(saved)) refuse_damaged("its numbers have changed");
   *this = std::move(loaded);
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::remote) throw;

@@ -66,7 +66,7 @@ void GradientExchange::begin(const Lock&) {
   choose_device_path();
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
-  recorder_.emplace(*control_, settings_);
+  recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
   messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
                     [this](const std::string& sentence) { warn(sentence); });
   const bool is_on_host = device_tensors_.devices().empty();
@@ -118,10 +118,11 @@ void GradientExchange::lay_out() {
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
     buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
+  } else {
+    buffer_->clear();  // Gaps are summed too.
   }
   const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
   exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
-  std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   for (Communicator& stream : streams_)
@@ -252,6 +253,14 @@ std::vector<std::byte> GradientExchange::saved_state() {
   std::vector<std::byte> saved = codec_state_.saved(table_, communicator_.rank());
   if (encoded_buckets_) codec_state_.drop_memories();
   return saved;
+}
+
+void GradientExchange::check_state(std::span<const std::byte> saved) {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is loaded");
+  if (saved.empty()) return;
+  CodecState state;
+  state.load(saved, table_, communicator_.rank());
 }
 
 void GradientExchange::load_state(std::span<const std::byte> saved) {
