@@ -196,8 +196,8 @@ TEST_CASE("encoded gradients of a device have the host's bits, and so have their
 }
 
 TEST_CASE("codecs that a device does not have are applied on the host, to the same bits") {
-  for (const std::string codec :
-       {"powersgd:2", "powersgd:2,momentum=0.9", "1bit,momentum=0.5", "topk:0.1,momentum=0.9"})
+  for (const std::string codec : {"powersgd:2", "powersgd:2,momentum=0.9", "1bit,momentum=0.5",
+                                  "topk:0.1,momentum=0.9", "topk:0.1,memory=0.1"})
     for (const Place place : {Place::on_device, Place::mixed}) {
       CAPTURE(codec);
       CHECK(differences({3, 1}, settings_of(codec), place, [](Twins& twins, Communicator& comm) {
