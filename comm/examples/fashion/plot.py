@@ -94,8 +94,8 @@ def drawing(files):
             f'<rect x="{x}" y="{y + 10}" width="14" height="4" fill="{COLOURS[i % len(COLOURS)]}"/>'
         )
         lines.append(
-            f'<text x="{x + 20}" y="{y + 17}" style="{STYLE}">{report["wire"]} on the wire, '
-            f"{report['ranks']} ranks: {report['accuracy']:.1%} right</text>"
+            f'<text x="{x + 20}" y="{y + 17}" style="{STYLE}">{report["wire"]} on the wire: '
+            f"{report['accuracy']:.1%} right</text>"
         )
     all_bytes = [report["curve"][-1]["bytes"] for report in reports]
     is_wide = max(all_bytes) > 10 * min(all_bytes)
