@@ -78,8 +78,9 @@ class Multistep {
   std::vector<std::byte> saved_state();
 
   /// Takes the saved state of the same rank, after `begin`. The parameters have then the values
-  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors;
-  /// then nothing has changed.
+  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors,
+  /// and a damaged one; then nothing has changed. The next step throws it on all ranks if one of
+  /// them has loaded the state of another round, or none.
   void load_state(std::span<const std::byte> saved);
 
  private:
@@ -90,6 +91,7 @@ class Multistep {
     GradientId header{};
   };
 
+  void check_same_round();
   void check_can_go_on() const;
   void check_tensor(std::size_t tensor) const;
   void take(std::size_t tensor, double weight);
@@ -117,6 +119,7 @@ class Multistep {
   std::optional<RoundShare> under_way_;  ///< MultistepMode::delay: the round that travels.
   std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
   bool is_over_ = false;
+  bool has_compared_rounds_ = false;  ///< Since `begin`, or since a state was loaded.
 };
 
 }  // namespace fastgpu::comm

@@ -247,7 +247,7 @@ struct RankLogs {
 };
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
-                    const JobRankPlace& place, RankLogs& logs, SignalQueue& signals) {
+                    const PlaceInJob& place, RankLogs& logs, SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
   if (contains(readers, place.rank)) input.emplace(directory, place.rank);
@@ -385,7 +385,7 @@ void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPl
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
-  const JobRankPlace place = given_place ? parse_rank_place(*given_place) : find_rank_place();
+  const PlaceInJob place = given_place ? parse_place_in_job(*given_place) : find_place_in_job();
   const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
