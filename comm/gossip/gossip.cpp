@@ -60,7 +60,7 @@ void Gossip::add(const std::string& name, std::span<float> values) {
     throw Error(ErrorKind::usage, "parameter '" + printable(name) +
                                       "': register it before the first step, and before a state "
                                       "is loaded");
-  if (std::ranges::find(parameters_, name, &Parameter::name) != parameters_.end())
+  if (!names_.insert(name).second)
     throw Error(ErrorKind::usage, "parameter '" + printable(name) + "' is registered already");
   parameters_.push_back({name, values, count_});
   count_ += values.size();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/codecs/codec.hpp"
@@ -103,8 +104,9 @@ class Gossip {
   std::vector<GuardRung> rungs_;
   PlainDistances plain_;
   std::vector<Parameter> parameters_;
-  std::size_t count_ = 0;  ///< The numbers of all parameters.
-  std::size_t slice_ = 0;  ///< The numbers that each rank of a member mixes.
+  std::unordered_set<std::string> names_;  ///< Those of the parameters.
+  std::size_t count_ = 0;                  ///< The numbers of all parameters.
+  std::size_t slice_ = 0;                  ///< The numbers that each rank of a member mixes.
 
   std::optional<ReductionLevels> levels_;  ///< Absent before the first step.
   std::optional<Communicator> all_;

@@ -9,6 +9,7 @@
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
@@ -58,9 +59,9 @@ Multistep::~Multistep() = default;
 
 std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
   if (!slices_.empty()) refuse_step("tensors are added before begin, not after");
-  for (MultistepTensor& tensor : tensors_)
-    if (tensor.info().name == info.name) refuse_step("'" + info.name + "' is added already");
+  if (names_.contains(info.name)) refuse_step("'" + printable(info.name) + "' is added already");
   tensors_.emplace_back(std::move(info), values);
+  names_.insert(tensors_.back().info().name);
   return tensors_.size() - 1;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
@@ -110,6 +111,7 @@ class Multistep {
   GradientEvents* events_;
   RoundClock clock_;
   std::vector<MultistepTensor> tensors_;
+  std::unordered_set<std::string> names_;  ///< Those of the tensors.
   std::vector<Slice> slices_;
   std::vector<std::uint32_t> slice_of_;  ///< The slices, by tensor.
   std::vector<GradientId> id_of_;        ///< The numbers by tensor, in the exchange of its slice.

@@ -69,10 +69,9 @@ def learning_rate(options: argparse.Namespace, epoch: int) -> float:
 
 def above_0(text: str) -> int:
     """Returns a whole number above 0."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
 
 
 def run(

@@ -97,7 +97,7 @@ TEST_CASE("who gives up waiting for a rank names the gradients that it has not m
   });
   for (const std::size_t rank : {0, 2}) {
     const Error e = failure_in(outcomes[rank]);
-    CHECK(e.kind() == ErrorKind::timeout);
+    CHECK(e.kind() == ErrorKind::transient);
     CHECK(mentions(e, "the end of a step of gradients (a message of 9 bytes)"));
     CHECK(mentions(e, "; rank 1 has not made ready in step 0: 'b' of 2 gradients"));
   }
