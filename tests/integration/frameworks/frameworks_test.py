@@ -53,10 +53,6 @@ def replica():
 total = strategy.run(tf.function(replica))
 print("sum", resolver.task_id, strategy.num_replicas_in_sync, float(total), flush=True)
 """
-# TensorFlow asks nvidia-smi for the number of GPUs unless it is given.
-TENSORFLOW_SLURM = TENSORFLOW.replace(
-    "TFConfigClusterResolver()", "SlurmClusterResolver(gpus_per_node=0, gpus_per_task=0)"
-)
 HOROVOD = """
 import torch, horovod.torch as hvd
 hvd.init()
@@ -139,8 +135,7 @@ def test_tensorflow_in_slurm(user):
     user.run("create", "cluster", user.cluster, *words)
     user.made = True
     words = ("--engine", "slurm", "--set", "slurm.nodes=2")
-    starts(user, "tensorflow-config", python, TENSORFLOW, *words, crowds=())
-    starts(user, "tensorflow-slurm", python, TENSORFLOW_SLURM, *words, crowds=())
+    starts(user, "tensorflow-slurm", python, TENSORFLOW, *words, crowds=())
 
 
 @shared_cluster
