@@ -396,6 +396,10 @@ TEST_CASE("a machine that a killed run has put on record is awaited before other
   bench.cloud.lists_late = false;
   bool are_listed = true;
   SUBCASE("they are listed then") {}
+  SUBCASE("they are listed as machines of other nodes") {
+    for (cloud::Machine& machine : bench.cloud.all)
+      machine.index += 2;
+  }
   SUBCASE("they are never listed") {
     are_listed = false;
   }
@@ -408,7 +412,10 @@ TEST_CASE("a machine that a killed run has put on record is awaited before other
       },
       bench.shop.cancel);
   bench.tools.providers = [&](const std::string&) -> Provider& { return next_run; };
-  bench.create();
+  std::set<std::string> machines;
+  for (const state::Node& node : bench.create().nodes)
+    machines.insert(node.instance_id);
+  CHECK(machines.size() == 4);
   CHECK(bench.cloud.all.size() == (are_listed ? 4 : 6));
   CHECK(waited < 20s);
   CHECK(waited >= (are_listed ? 2s : 15s));
