@@ -115,6 +115,11 @@ void Following::run_once(const Cancel& cancel) {
   const std::vector<Node*> nodes = incomplete();
   std::list<FrameDecoder> decoders;
   std::vector<ssh::Task> tasks;
+  std::optional<Beats> beats;
+  const bool is_behind =
+      std::ranges::any_of(nodes, [&](const Node* node) { return needs_beats(*node); });
+  if (is_behind) beats.emplace(options_.input != nullptr ? options_.input->wake() : -1);
+  beats_ = beats ? &*beats : nullptr;
   for (Node* node : nodes) {
     decoders.emplace_back([this, node](const agent::FrameHeader& header, std::string_view bytes) {
       take(*node, header, bytes);
@@ -132,6 +137,7 @@ void Following::run_once(const Cancel& cancel) {
   options.grace = kGrace;
   options.connect_timeout = limit_for(nodes);
   if (options_.input != nullptr) options.wake = options_.input->wake();
+  if (beats) options.wake = beats->wake();
   options.on_finished = [&](std::size_t i, const HostResult<ssh::Exit>& result) {
     const bool asked = stop.both().requested();
     if (job_ended()) stop.request();  // The others have nothing more to wait for.
@@ -147,6 +153,7 @@ void Following::run_once(const Cancel& cancel) {
   };
   client_.run(std::move(tasks), options, stop.both());
   end_round_ = nullptr;
+  beats_ = nullptr;
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
@@ -202,6 +209,7 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   what.wait = wait;
   what.data = options_.data;
   what.renew_lease = options_.renew_lease == Renewal::yes && has_supervisor(node);
+  what.beats = beats_ != nullptr && needs_beats(node);
   node.complaint.clear();
   for (int rank = node.ranks.first; rank < node.ranks.first + node.ranks.count; ++rank)
     idle_.erase(rank);  // The node reports them anew.
@@ -209,9 +217,12 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   task.hold_input_open = wait;
   task.most_output = ssh::kEndless;
   task.silence = agent::kFollowSilence;
-  if (!node.offsets.empty())
-    task.next_input = [offsets = std::optional(NodeCommands::offsets(node.offsets))]() mutable {
-      return std::exchange(offsets, std::nullopt);
+  if (what.continues || what.beats)
+    task.next_input = [offsets = what.continues ? std::optional(NodeCommands::offsets(node.offsets))
+                                                : std::nullopt,
+                       beats = what.beats ? beats_ : nullptr]() mutable {
+      if (offsets || beats == nullptr) return std::exchange(offsets, std::nullopt);
+      return std::optional(beats->take());
     };
   task.on_stdout = [&node, &decoder](std::string_view bytes) {
     hear(node);
@@ -238,6 +249,12 @@ std::optional<milliseconds> Following::limit_for(std::span<Node* const> nodes) c
     if (node->is_broken) silence = std::max(silence.value_or(own), own);
   }
   return silence ? std::optional(connect_limit(*silence)) : std::nullopt;
+}
+
+/// Returns true for a node whose kernel would not notice that this machine has vanished.
+bool Following::needs_beats(const Node& node) const {
+  return options_.renew_lease == Renewal::yes && has_supervisor(node) &&
+         is_behind_another(node.host);
 }
 
 bool Following::has_supervisor(const Node& node) const {
@@ -330,7 +347,8 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
 
 /// Reports a full disk once for each node.
 void Following::note_full(Node& node, const std::string& path) {
-  if (!std::exchange(node.is_full, true)) observer_.disk_full(node.ranks.node, path);
+  if (node.full_disk.empty()) observer_.disk_full(node.ranks.node, path);
+  node.full_disk = path;
 }
 
 /// Takes a node's result. Returns false if the node could not be reached; throws if its answer is
@@ -460,6 +478,8 @@ JobReport Following::report() const {
     report.launcher_tail.pop_back();
   report.lost = lost_;
   report.unreached = unreached_;
+  for (const Node& node : nodes_)
+    if (!node.full_disk.empty()) report.full_disks.push_back({node.ranks.node, node.full_disk});
   if (hangs()) report.hanging = idle_;
   return report;
 }

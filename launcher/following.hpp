@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "launcher/beats.hpp"
 #include "launcher/contact.hpp"
 #include "launcher/frames.hpp"
 #include "launcher/job_outcome.hpp"
@@ -95,7 +96,7 @@ class Following {
     NodeRanks ranks;
     std::map<std::string, std::uint64_t> offsets{};
     bool complete = false;
-    bool is_full = false;
+    std::string full_disk{};  ///< The folder of its logs, once the disk was full; else empty.
     /// The node's clock less ours, in nanoseconds, less the time that a message took. Absent before
     /// the first message with a time.
     std::optional<std::int64_t> clock_offset{};
@@ -120,6 +121,7 @@ class Following {
   ssh::Task input_task(Node& node);
   void take_input_answer(Node& node, std::string_view bytes);
   bool has_supervisor(const Node& node) const;
+  bool needs_beats(const Node& node) const;
   bool may_launch(const Node& node) const;
   bool is_needed(const Node& node) const;
   bool note_input_result(Node& fed, const HostResult<ssh::Exit>& result);
@@ -147,6 +149,7 @@ class Following {
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
   std::vector<NodeName> unreached_;
+  Beats* beats_ = nullptr;             ///< Those of the present round; null if it needs none.
   std::set<int> idle_;                 ///< Ranks that have done nothing for too long.
   std::function<void()> end_round_{};  ///< Ends the connections of the present round.
 };

@@ -200,6 +200,7 @@ agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
   plan.grace = request.spec.grace;
   plan.keeps_processes = request.spec.leftovers == Leftovers::kept;
   plan.on_full = on_full_of(request.spec);
+  plan.secrets = request.spec.secrets;
   plan.hang_timeout = request.spec.hang_timeout;
   plan.checkpoints = request.spec.checkpoints;
   for (int i = 0; i < node.ranks.count; ++i)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
 #include "base/numbers.hpp"
 #include "base/units.hpp"
@@ -70,8 +71,11 @@ JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
   outcome.failure = state::FirstFailure{
       .rank = rank.rank,
       .node = {node},
+      .exit_code = rank.how.shell_code(),
       .signal = rank.how.signal == 0 ? "" : process::signal_name(rank.how.signal),
-      .out_of_memory = rank.out_of_memory};
+      .out_of_memory = rank.out_of_memory,
+      .full_disk = rank.full,
+      .last_lines = rank.last_lines};
   return outcome;
 }
 
@@ -113,6 +117,8 @@ JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
              JobEndCause::failure);
   outcome.first_rank = rank;
   outcome.failure = state::FirstFailure{.rank = rank, .node = node};
+  const auto end = std::ranges::find(report.ranks, rank, &RankEnd::rank);
+  if (end != report.ranks.end()) outcome.failure->exit_code = end->how.shell_code();
   return outcome;
 }
 
@@ -128,6 +134,17 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
     return of_unfinalized(*rank, code, report);
   return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
                 JobEndCause::launcher);
+}
+
+/// Returns the outcome if the supervisor has noticed that the node of a rank does not answer.
+JobOutcome of_cut_off(const JobEnd& end, const JobReport& report) {
+  const NodeName node = node_of(report.placement, end.cut_off.value_or(-1));
+  JobOutcome outcome = lost("lost contact with " + node.value + ": it did not answer " +
+                                first_node(report) + ", the first node of the job, for " +
+                                to_string(std::chrono::milliseconds(agent::kRankLease)),
+                            JobEndCause::node_loss);
+  if (end.cut_off) outcome.lost.push_back(node);
+  return outcome;
 }
 
 std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
@@ -147,8 +164,24 @@ std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
       return lost("the supervisor on " + first_node(report) +
                       " vanished: it was killed, or the node restarted",
                   JobEndCause::node_loss);
+    case StopCause::cut_off:
+      return of_cut_off(end, report);
   }
   return std::nullopt;
+}
+
+JobOutcome outcome_of(const JobReport& report) {
+  if (report.cancelled) return cancelled();
+  if (!report.hanging.empty()) return of_hang(report);
+  if (!report.lost.empty()) return of_lost_nodes(report);
+  // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
+  if (report.launcher)
+    if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
+  if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
+  if (!report.launcher)
+    return lost("its end on " + first_node(report) + " is unknown", JobEndCause::node_loss);
+  if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
+  return {};
 }
 
 }  // namespace
@@ -196,17 +229,9 @@ std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset
 }
 
 JobOutcome decide(const JobReport& report) {
-  if (report.cancelled) return cancelled();
-  if (!report.hanging.empty()) return of_hang(report);
-  if (!report.lost.empty()) return of_lost_nodes(report);
-  // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
-  if (report.launcher)
-    if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
-  if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
-  if (!report.launcher)
-    return lost("its end on " + first_node(report) + " is unknown", JobEndCause::node_loss);
-  if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
-  return {};
+  JobOutcome outcome = outcome_of(report);
+  outcome.full_disks = report.full_disks;
+  return outcome;
 }
 
 }  // namespace fastgpu::launcher

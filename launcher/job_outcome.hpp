@@ -30,6 +30,7 @@ struct JobReport {
   std::string launcher_tail{};              ///< The end of the launcher's stderr.
   std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
   std::vector<LostNode> lost{};
+  std::vector<state::FullDiskAt> full_disks{};
   /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
   std::vector<NodeName> unreached{};
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.
@@ -47,6 +48,7 @@ struct JobOutcome {
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
   JobEndCause cause = JobEndCause::none;
   std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
+  std::vector<state::FullDiskAt> full_disks{};
   std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
 };
 

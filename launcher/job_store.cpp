@@ -6,15 +6,38 @@ using state::JobState;
 
 namespace {
 
-/// Adds the end's cause and failure, and the nodes that the engine has chosen, to the record.
+/// Returns what ended a job. Every bad end has a cause.
+JobEndCause cause_of(const JobOutcome& outcome) {
+  if (outcome.cause != JobEndCause::none && outcome.state != JobState::cancelled)
+    return outcome.cause;
+  switch (outcome.state) {
+    case JobState::cancelled:
+      return JobEndCause::cancelled;
+    case JobState::lost:
+      return JobEndCause::contact;
+    case JobState::failed:
+      return JobEndCause::launcher;
+    case JobState::queued:
+    case JobState::starting:
+    case JobState::running:
+    case JobState::succeeded:
+      break;
+  }
+  return outcome.cause;
+}
+
+/// Adds what is known of the end, and the nodes that the engine has chosen, to the record.
 /// Leaves a record alone that cannot be read.
 void note_end_in_record(state::Job& job, const JobOutcome& outcome) try {
-  const bool is_cancelled = outcome.state == JobState::cancelled;
-  const bool is_noted = outcome.cause == job.record->cause && !is_cancelled;
-  if (is_noted && !outcome.failure && outcome.nodes.empty()) return;
+  const JobEndCause cause = cause_of(outcome);
+  const bool has_more = outcome.failure || !outcome.nodes.empty() || !outcome.lost.empty() ||
+                        !outcome.full_disks.empty();
+  if (cause == job.record->cause && !has_more) return;
   JobRecord record = *job.record;
   record.failure = outcome.failure;
-  record.cause = is_cancelled ? JobEndCause::cancelled : outcome.cause;
+  record.lost_nodes = outcome.lost;
+  record.full_disks = outcome.full_disks;
+  record.cause = cause;
   if (!outcome.nodes.empty()) record.engine_job.nodes = outcome.nodes;
   job.record = std::move(record);
 } catch (const Error&) {

@@ -1,12 +1,17 @@
 #include "launcher/kubernetes_engine.hpp"
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent/protocol/plan.hpp"
+#include "agent/protocol/status.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/split.hpp"
 #include "base/time_text.hpp"
 #include "base/wait.hpp"
 #include "launcher/engines/mpijob.hpp"
@@ -127,6 +132,33 @@ class PodLogReader {
   bool seen_any_ = false;
 };
 
+/// Keeps the last words of mpirun, and the last lines of each rank.
+class LastWords final : public JobObserver {
+ public:
+  void output(int rank, agent::OutputStream, std::string_view bytes) override {
+    std::string& text = rank == agent::kLauncherRank ? mpirun_ : ranks_[rank];
+    text += bytes;
+    if (text.size() > 2 * kMost) text.erase(0, text.size() - kMost);
+  }
+
+  const std::string& of_mpirun() const noexcept { return mpirun_; }
+
+  std::vector<std::string> lines_of(int rank) {
+    std::vector<std::string> lines;
+    for (const std::string_view line : split_lines(ranks_[rank]))
+      if (!trimmed(line, " \t\r").empty())
+        lines.emplace_back(line.substr(0, agent::kLongestLastLine));
+    if (lines.size() > agent::kMostLastLines)
+      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(agent::kMostLastLines));
+    return lines;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16UL << 10U;
+  std::string mpirun_;
+  std::map<int, std::string> ranks_;
+};
+
 /// Runs jobs in one namespace. The log of the launcher's pod is that of all ranks: mpirun tags
 /// their lines.
 class KubernetesEngine final : public JobEngine {
@@ -183,7 +215,7 @@ class KubernetesEngine final : public JobEngine {
                   "Kubernetes (context " + api_.access().context + ") does not answer within 5 s");
     }
     if (!seen.job) return {.outcome = gone_outcome()};
-    if (has_finished(seen)) return {.outcome = decide_mpijob(*seen.job, seen.pod, job.spec)};
+    if (has_finished(seen)) return {.outcome = outcome_of(id, job, seen, limit.both())};
     const bool waits = seen.job->phase == MpiJobPhase::waiting;
     const std::string why =
         seen.pod && !seen.pod->reason.empty() ? " (" + seen.pod->reason + ")" : "";
@@ -208,7 +240,7 @@ class KubernetesEngine final : public JobEngine {
         const bool is_read =
             !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
         if (is_over && is_read)
-          return seen->job ? decide_mpijob(*seen->job, seen->pod, job.spec) : gone_outcome();
+          return seen->job ? outcome_of(id, job, *seen, cancel) : gone_outcome();
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::interrupted) throw;
         break;
@@ -274,6 +306,28 @@ class KubernetesEngine final : public JobEngine {
     const auto pods = api_.find(launcher_pods_path(api_.access().name_space, id), cancel);
     if (pods) seen.pod = parse_launcher_pod(*pods);
     return seen;
+  }
+
+  /// Returns the outcome of a job that has ended. Which rank failed first is in the end of the log.
+  JobOutcome outcome_of(const std::string& id, const JobRecord& job, const SeenMpiJob& seen,
+                        const Cancel& cancel) {
+    JobOutcome outcome = decide_mpijob(*seen.job, seen.pod, job.spec);
+    if (outcome.cause != JobEndCause::failure || !seen.pod->has_log) return outcome;
+    try {
+      constexpr std::uint64_t kLastLines = 500;
+      const LinkedCancel limit(cancel, kGlanceAtServer);
+      LastWords last;
+      PodLogReader(api_, job, {.tail = kLastLines}, last)
+          .read(seen.pod->name, LogMode::what_there_is, true, limit.both());
+      const MpiJobSize size{.slots = seen.job->slots, .ranks = total_ranks(job.placement)};
+      auto failure = failure_named_by_mpirun(last.of_mpirun(), id, size);
+      if (!failure) return outcome;
+      failure->last_lines = last.lines_of(failure->rank);
+      blame_rank(outcome, *std::move(failure));
+    } catch (const Error&) {  // The outcome of the launcher's pod remains.
+      return outcome;
+    }
+    return outcome;
   }
 
   /// Looks at a job. Absent if the server does not answer. Throws once it has not done so for long.

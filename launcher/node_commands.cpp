@@ -1,6 +1,7 @@
 #include "launcher/node_commands.hpp"
 
 #include "agent/protocol/records.hpp"
+#include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
 
 namespace fastgpu::launcher {
@@ -69,6 +70,10 @@ std::string NodeCommands::follow(const Follow& what) const {
   if (!what.wait) words.push_back("--no-follow");
   if (!what.data) words.push_back("--no-data");
   if (what.renew_lease) words.push_back("--renew-lease");
+  if (what.beats) {
+    const std::chrono::milliseconds silence = agent::kClientSilence;
+    words.insert(words.end(), {"--beats", std::to_string(silence.count())});
+  }
   if (what.continues) words.push_back("--from-input");
   return call(std::move(words));
 }

@@ -139,7 +139,10 @@ constexpr std::array kCommands = {
         "least busy to the busiest where they differ. RECEIVED and SENT are of all network "
         "devices, "
         "or of all interfaces where a node has no device. METRICS is what rank 0 of a job printed "
-        "last of a loss, an accuracy or another measure. Without a terminal, with --once and "
+        "last of a loss, an accuracy or another measure. A job in Slurm has a row of its own, "
+        "because Slurm chooses the nodes. Without CLUSTER it shows the jobs in Kubernetes. Without "
+        "a "
+        "terminal, with --once and "
         "with -o it shows the figures of one second. Watching keeps no node awake. Nodes of a "
         "local cluster share the "
         "processor and the memory of this machine."},

@@ -56,9 +56,12 @@ launcher::SlurmSite slurm_site(Services& services, const state::Cluster& cluster
   return site;
 }
 
-void lose(Services& services, state::Job& job, const std::string& why) {
-  launcher::mark_ended(services.store(), job,
-                       {.state = state::JobState::lost, .exit_code = 1, .reason = why});
+void lose(Services& services, state::Job& job, const std::string& why,
+          const std::optional<NodeName>& node = std::nullopt) {
+  launcher::JobOutcome outcome{.state = state::JobState::lost, .exit_code = 1, .reason = why};
+  if (node) outcome.cause = launcher::JobEndCause::node_loss;
+  if (node) outcome.lost.push_back(*node);
+  launcher::mark_ended(services.store(), job, outcome);
 }
 
 /// Asks the engine about the job, and records its answer.
@@ -167,7 +170,7 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     return now;
   if (const auto left = node_that_left(services, job)) {
     // mpirun ends the rest: it has lost that node, or was on it.
-    lose(services, now, "node " + left->value + " left the cluster");
+    lose(services, now, "node " + left->value + " left the cluster", left);
     return now;
   }
   if (is_restarted_by_its_owner(services, job)) return now;

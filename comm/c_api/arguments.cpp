@@ -20,6 +20,14 @@ std::size_t bytes_of(const void* data, std::size_t count, int type, int blocks) 
   return count * size * static_cast<std::size_t>(blocks);
 }
 
+[[noreturn]] void refuse_place(const std::string& name) {
+  if (place_of_setting(name) == SettingPlace::process)
+    refuse(name + " has an effect in the environment of the process alone: set it there");
+  refuse(name +
+         " has an effect when a rank joins: give it to fgc_init (Python: init), or set it "
+         "in the environment");
+}
+
 }  // namespace
 
 void refuse(const std::string& what) {
@@ -74,7 +82,8 @@ std::span<const std::byte> elements_at(const void* data, std::size_t count, int 
   return {static_cast<const std::byte*>(data), bytes_of(data, count, type, blocks)};
 }
 
-Environment environment_with(const Environment& base, const char* const* settings) {
+Environment environment_with(const Environment& base, const char* const* settings,
+                             SettingPlace place) {
   std::map<std::string, std::string> overruled;
   for (std::size_t i = 0; settings != nullptr && settings[i] != nullptr; ++i) {
     const std::string setting = settings[i];
@@ -82,8 +91,10 @@ Environment environment_with(const Environment& base, const char* const* setting
     if (equals == std::string::npos || equals == 0)  // The text is not shown: it may be a secret.
       refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
     const std::string name = setting.substr(0, equals);
-    check_variables({&name, 1});
+    check_setting(name);
     overruled[name] = setting.substr(equals + 1);
+    if (place_of_setting(name) < place && overruled[name] != base(name).value_or(""))
+      refuse_place(name);
   }
   return [base, overruled](const std::string& name) -> std::optional<std::string> {
     const auto found = overruled.find(name);

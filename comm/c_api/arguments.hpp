@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "comm/common/process_environment.hpp"
+#include "comm/common/variables.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/kernels/reduce.hpp"
 
@@ -36,8 +37,10 @@ std::span<std::byte> elements_at(void* data, std::size_t count, int type, int bl
 std::span<const std::byte> elements_at(const void* data, std::size_t count, int type,
                                        int blocks = 1);
 
-/// Returns `base`, overruled by "NAME=VALUE" up to a NULL.
-Environment environment_with(const Environment& base, const char* const* settings);
+/// Returns `base`, overruled by "NAME=VALUE" up to a NULL: the settings of a job, or of an exchange
+/// in it. Throws ErrorKind::usage for a setting that differs from `base` and has no effect there.
+Environment environment_with(const Environment& base, const char* const* settings,
+                             SettingPlace place);
 
 /// The largest struct size; a larger one is taken for memory that was never set.
 constexpr std::size_t kLargestStruct = 4096;

@@ -13,7 +13,9 @@
 #include "comm/communicator/join.hpp"
 #include "comm/gossip/gossip_settings.hpp"
 #include "comm/gradients/gradient_settings.hpp"
+#include "comm/kernels/kernels.hpp"
 #include "comm/multistep/multistep_settings.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -77,7 +79,9 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
   return guarded([&] {
     need(comm, "the place for the communicator") = nullptr;
     comm::check_variables(comm::process_variables());
-    const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
+    const auto environment = comm::c_api::environment_with(comm::process_environment(), settings,
+                                                           comm::SettingPlace::job);
+    comm::kernels();  // Reads FASTGPU_COMM_SIMD now, not in the first call that adds numbers.
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
     if (comm::wishes_gossip(environment)) comm::gossip_settings(environment);
     comm::multistep_settings_of(environment);
@@ -86,6 +90,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
     if (!connections.network_report.empty()) connections.warn(connections.network_report);
+    if (const auto doubt = comm::doubt_of_lone_rank(environment)) connections.warn(*doubt);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
   });
 }

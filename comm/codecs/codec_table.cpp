@@ -13,7 +13,7 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr double kMostPart = 0.5;    ///< An entry takes more than a float32 does.
+constexpr double kMostPart = 0.5;    ///< An entry takes as much as a float32 does.
 constexpr double kFirstPart = 0.25;  ///< The part with which a warm-up begins.
 constexpr double kStronger = 4;      ///< The part shrinks so from one stage to the next.
 constexpr std::uint64_t kMostWarmup = 1'000'000'000;
@@ -74,8 +74,14 @@ void read_option(CodecChoice& choice, std::string_view text, std::string_view op
         "warmup is a number of steps from 1 to " + std::to_string(kMostWarmup);
     choice.warmup = option_from<std::uint64_t>(text, number, expected);
     if (choice.warmup < 1 || choice.warmup > kMostWarmup) refuse_choice(text, expected);
+  } else if (name == "memory" && choice.memory <= 0) {
+    const std::string expected =
+        "memory is a number above 0 and up to the part of topk, such as topk:0.01,memory=0.01";
+    choice.memory = option_from<double>(text, number, expected);
+    if (!(choice.memory > 0 && choice.memory <= choice.part)) refuse_choice(text, expected);
   } else {
-    refuse_choice(text, "the options of a codec are momentum=0.9 and warmup=100, each once");
+    refuse_choice(text,
+                  "the options of a codec are momentum=0.9, warmup=100 and memory=0.01, each once");
   }
 }
 
@@ -135,6 +141,7 @@ std::string text_of(const CodecChoice& choice) {
   if (choice.part > 0) text += ":" + text_of_number(choice.part);
   if (choice.momentum > 0) text += ",momentum=" + text_of_number(choice.momentum);
   if (choice.warmup > 0) text += ",warmup=" + std::to_string(choice.warmup);
+  if (choice.memory > 0) text += ",memory=" + text_of_number(choice.memory);
   return text;
 }
 

@@ -23,6 +23,8 @@ struct CodecChoice {
   /// The momentum of the optimizer, applied by each rank before it encodes; 0: none.
   double momentum = 0;
   std::uint64_t warmup = 0;  ///< The first steps, in which the codec is weaker.
+  /// The part of each code that ranks remember, to send differences from it; 0: none.
+  double memory = 0;
 
   friend bool operator==(const CodecChoice&, const CodecChoice&) = default;
 };
@@ -47,7 +49,7 @@ std::string pattern_of(const CodecEntry& codec);
 std::string codec_names();
 
 /// Returns the codec of a text such as "int8", "topk:0.01" or "powersgd:4", which options may
-/// follow: "topk:0.01,momentum=0.9,warmup=100". Absent if it names no codec. Throws
+/// follow: "topk:0.01,momentum=0.9,warmup=100,memory=0.01". Absent if it names no codec. Throws
 /// ErrorKind::usage for a number that is missing, superfluous or out of range.
 std::optional<CodecChoice> codec_choice(std::string_view text);
 

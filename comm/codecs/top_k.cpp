@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::size_t kStretch = std::size_t{1} << 16;  ///< The numbers that 16 bits can count.
 
+/// The numbers that are searched at a time: those found are still in a cache when they are taken.
+constexpr std::size_t kTogether = 8192;
+constexpr std::size_t kWorthSampling = 16384;
+
 /// The numbers of a sample: one of 256, if that is enough to tell.
 std::size_t sample_of(std::size_t count) noexcept {
   return std::clamp<std::size_t>(count / 256, 1024, 16384);
@@ -26,19 +30,73 @@ std::int32_t magnitude(float value) noexcept {
   return std::bit_cast<std::int32_t>(value) & 0x7fffffff;
 }
 
+/// A limit that exactly the wanted numbers reach, but for the last of those that are equal to it.
+struct ExactLimit {
+  std::int32_t least = 0;  ///< The smallest magnitude that is taken.
+  std::size_t equal = 0;   ///< How many of this magnitude are taken.
+};
+
+/// Steps of equal length, few enough to be counted in a small cache.
+struct Steps {
+  static constexpr unsigned kBits = 12;
+
+  std::int32_t least = 0;
+  unsigned shift = 0;
+
+  std::size_t of(float number) const noexcept {
+    return static_cast<std::size_t>(magnitude(number) - least) >> shift;
+  }
+};
+
+/// Returns steps from the smallest to the largest magnitude.
+Steps steps_over(std::span<const float> numbers) noexcept {
+  std::int32_t least = magnitude(numbers.front());
+  std::int32_t most = least;
+  for (const float number : numbers) {
+    least = std::min(least, magnitude(number));
+    most = std::max(most, magnitude(number));
+  }
+  const auto bits = static_cast<unsigned>(std::bit_width(static_cast<std::uint32_t>(most - least)));
+  return {least, bits > Steps::kBits ? bits - Steps::kBits : 0};
+}
+
+std::vector<std::uint32_t> counts_of(const Steps steps, std::span<const float> numbers) {
+  std::vector<std::uint32_t> counts(std::size_t{1} << Steps::kBits);
+  for (const float number : numbers)
+    ++counts[steps.of(number)];
+  return counts;
+}
+
+/// Counts numbers step by step, then those of the decisive step in shorter ones, until all of that
+/// have one magnitude. There are at least `wanted`.
+ExactLimit exact_limit(std::span<const float> numbers, std::size_t wanted) {
+  std::vector<float> left;
+  for (;;) {
+    const Steps steps = steps_over(numbers);
+    const std::vector<std::uint32_t> counts = counts_of(steps, numbers);
+    std::size_t at = counts.size() - 1;
+    for (; counts[at] < wanted; --at)
+      wanted -= counts[at];
+    if (steps.shift == 0) return {steps.least + static_cast<std::int32_t>(at), wanted};
+    std::vector<float> decisive;
+    decisive.reserve(counts[at]);
+    for (const float number : numbers)
+      if (steps.of(number) == at) decisive.push_back(number);
+    left = std::move(decisive);
+    numbers = left;
+  }
+}
+
 /// Returns a limit that probably a few more than `wanted` magnitudes reach.
 std::int32_t sampled_limit(std::span<const float> values, std::size_t wanted) {
-  std::vector<std::int32_t> sample(sample_of(values.size()));
+  std::vector<float> sample(sample_of(values.size()));
   const std::size_t stride = values.size() / sample.size();
   for (std::size_t i = 0; i < sample.size(); ++i)  // Moved in its stride: rows have like columns.
-    sample[i] = magnitude(values[i * stride + (i * 7919) % stride]);
+    sample[i] = values[i * stride + (i * 7919) % stride];
   const double expected = static_cast<double>(wanted) * static_cast<double>(sample.size()) /
                           static_cast<double>(values.size());
   const auto place = static_cast<std::size_t>(expected + 3 * std::sqrt(expected) + 4);
-  if (place >= sample.size()) return 0;
-  std::ranges::nth_element(sample, sample.begin() + static_cast<std::ptrdiff_t>(place),
-                           std::greater());
-  return sample[place];
+  return place < sample.size() ? exact_limit(sample, place + 1).least : 0;
 }
 
 /// Returns the highest limit of 15 bits that `wanted` magnitudes reach.
@@ -53,51 +111,86 @@ std::int32_t counted_limit(std::span<const float> values, std::size_t wanted) {
   return static_cast<std::int32_t>(at << kShift);
 }
 
-/// Returns the numbers that reach `limit`; none if they are more than `room`.
-PlacedNumbers reaching(std::span<const float> values, std::int32_t limit, std::size_t room) {
+/// Returns a number, and leaves its rest in its place where that may be written.
+float taken(const float& number) noexcept {
+  return number;
+}
+float taken(float& number) noexcept {
+  return std::exchange(number, rest_of(number));
+}
+
+/// Writes numbers to where they were taken. Their places are far from each other in memory.
+void put_back(std::span<const float>, const PlacedNumbers&) {}
+void put_back(std::span<float> values, const PlacedNumbers& found) {
+  constexpr std::size_t kAhead = 32;
+  const std::span<const std::uint32_t> places = found.places();
+  const std::size_t together = places.size() - std::min(places.size(), kAhead);
+  for (std::size_t i = 0; i < together; ++i) {
+    __builtin_prefetch(&values[places[i + kAhead]], 1);
+    values[places[i]] = found.numbers()[i];
+  }
+  for (std::size_t i = together; i < places.size(); ++i)
+    values[places[i]] = found.numbers()[i];
+}
+
+/// Takes the numbers that reach `limit`; none if they are more than `room`.
+template <class Number>
+PlacedNumbers reaching(std::span<Number> values, std::int32_t limit, std::size_t room) {
   PlacedNumbers found(room);
-  const std::size_t size = kernels().select(found.all_places(), found.all_numbers(), room,
-                                            values.data(), values.size(), limit);
-  found.resize(size > room ? 0 : size);
+  for (std::size_t first = 0; first < values.size(); first += kTogether) {
+    const auto block = values.subspan(first, std::min(kTogether, values.size() - first));
+    const std::size_t before = found.size();
+    const std::size_t more =
+        kernels().select(found.all_places() + before, room - before, block.data(), block.size(),
+                         static_cast<std::uint32_t>(first), limit);
+    if (more > room - before) {
+      put_back(values, found);
+      found.resize(0);
+      return found;
+    }
+    found.resize(before + more);
+    for (std::size_t i = before; i < found.size(); ++i)
+      found.all_numbers()[i] = taken(values[found.places()[i]]);
+  }
   return found;
 }
 
-PlacedNumbers candidates(std::span<const float> values, std::size_t wanted) {
-  constexpr std::size_t kWorthSampling = 16384;
-  if (values.size() >= kWorthSampling && wanted <= values.size() / 8) {
+template <class Number>
+PlacedNumbers candidates(std::span<Number> values, std::size_t wanted) {
+  if (values.size() < kWorthSampling) return reaching(values, 0, values.size());
+  if (wanted <= values.size() / 8) {
     const std::size_t spare = 16 * (values.size() / sample_of(values.size()));
     auto found = reaching(values, sampled_limit(values, wanted), 4 * wanted + spare);
     if (found.size() >= wanted) return found;
+    put_back(values, found);
   }
   return reaching(values, counted_limit(values, wanted), values.size());
 }
 
-/// A limit that exactly the wanted numbers reach, but for the last of those that are equal to it.
-struct ExactLimit {
-  std::int32_t least = 0;  ///< The smallest magnitude that is taken.
-  std::size_t equal = 0;   ///< How many of this magnitude are taken.
-};
-
-/// Counts numbers by the upper bits of their magnitudes, and sorts only those of one count.
-ExactLimit exact_limit(std::span<const float> numbers, std::size_t wanted) {
-  constexpr unsigned kShift = 19;
-  std::vector<std::uint32_t> counts(std::size_t{1} << (31U - kShift));
-  for (const float number : numbers)
-    ++counts[static_cast<std::size_t>(magnitude(number) >> kShift)];
-  std::size_t at = counts.size() - 1;
-  std::size_t above = 0;
-  for (; above + counts[at] < wanted; --at)
-    above += counts[at];
-  std::vector<std::int32_t> among;
-  among.reserve(counts[at]);
-  for (const float number : numbers)
-    if (static_cast<std::size_t>(magnitude(number) >> kShift) == at)
-      among.push_back(magnitude(number));
-  const auto last = among.begin() + static_cast<std::ptrdiff_t>(wanted - above - 1);
-  std::ranges::nth_element(among, last, std::greater());
-  const std::int32_t least = *last;
-  const auto larger = std::count_if(among.begin(), last, [=](auto each) { return each > least; });
-  return {least, wanted - above - static_cast<std::size_t>(larger)};
+/// Takes the `wanted` numbers of the largest magnitudes, as largest() finds them.
+template <class Number>
+PlacedNumbers take(std::span<Number> values, std::size_t wanted) {
+  PlacedNumbers chosen = candidates(values, wanted);
+  std::uint32_t* const places = chosen.all_places();
+  float* const numbers = chosen.all_numbers();
+  ExactLimit limit = exact_limit(chosen.numbers(), wanted);
+  PlacedNumbers others(chosen.size() - wanted + 1);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const std::int32_t each = magnitude(numbers[i]);  // No branch: most of them count, but not all.
+    const bool is_equal = each == limit.least && limit.equal > 0;
+    const bool counts = is_equal || each > limit.least;
+    others.all_places()[i - at] = places[i];
+    others.all_numbers()[i - at] = numbers[i];
+    places[at] = places[i];
+    numbers[at] = numbers[i];
+    limit.equal -= is_equal ? 1 : 0;
+    at += counts ? 1 : 0;
+  }
+  others.resize(chosen.size() - wanted);
+  chosen.resize(wanted);
+  put_back(values, others);
+  return chosen;
 }
 
 [[noreturn]] void refuse_code(const std::string& what) {
@@ -126,53 +219,33 @@ struct Parts {
   Parts(std::span<Byte> code, std::size_t stretches, std::size_t entries)
       : numbers(code.first(stretches * sizeof(std::uint32_t))),
         places(code.subspan(numbers.size(), entries * sizeof(std::uint16_t))),
-        values(code.subspan(numbers.size() + places.size(), entries * sizeof(float))) {}
+        values(code.subspan(numbers.size() + places.size(), entries * sizeof(BFloat16))) {}
 };
 
 void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumbers& chosen) {
   const std::size_t stretches = blocks_of(count, kStretch);
   const std::span<const std::uint32_t> places = chosen.places();
   const Parts<std::byte> parts(code, stretches, places.size());
-  std::size_t at = 0;
+  auto begin = places.begin();
   for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
-    const std::size_t before = at;
-    for (; at < places.size() && places[at] / kStretch == stretch; ++at)
-      put_number(parts.places, at, static_cast<std::uint16_t>(places[at] % kStretch));
-    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(at - before));
+    const auto end = std::lower_bound(begin, places.end(), (stretch + 1) * kStretch);
+    put_number(parts.numbers, stretch, static_cast<std::uint32_t>(end - begin));
+    begin = end;
   }
-  std::memcpy(parts.values.data(), chosen.numbers().data(), parts.values.size());
-}
-
-/// Sets the numbers at these places to 0, which are far from each other in memory.
-void clear_places(std::span<float> values, std::span<const std::uint32_t> places) {
-  constexpr std::size_t kAhead = 32;
-  const std::size_t together = places.size() - std::min(places.size(), kAhead);
-  for (std::size_t i = 0; i < together; ++i) {
-    __builtin_prefetch(&values[places[i + kAhead]], 1);
-    values[places[i]] = 0;
-  }
-  for (std::size_t i = together; i < places.size(); ++i)
-    values[places[i]] = 0;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    put_number(parts.places, i, static_cast<std::uint16_t>(places[i] % kStretch));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    put_number(parts.values, i, carried_of(chosen.numbers()[i]));
 }
 
 }  // namespace
 
 PlacedNumbers largest(std::span<const float> values, std::size_t wanted) {
-  PlacedNumbers chosen = candidates(values, wanted);
-  std::uint32_t* const places = chosen.all_places();
-  float* const numbers = chosen.all_numbers();
-  ExactLimit limit = exact_limit(chosen.numbers(), wanted);
-  std::size_t at = 0;
-  for (std::size_t i = 0; at < wanted; ++i) {
-    const std::int32_t each = magnitude(numbers[i]);  // No branch: most of them count, but not all.
-    const bool is_equal = each == limit.least && limit.equal > 0;
-    places[at] = places[i];
-    numbers[at] = numbers[i];
-    limit.equal -= is_equal ? 1 : 0;
-    at += is_equal || each > limit.least ? 1 : 0;
-  }
-  chosen.resize(wanted);
-  return chosen;
+  return take(values, wanted);
+}
+
+PlacedNumbers take_largest(std::span<float> values, std::size_t wanted) {
+  return take(values, wanted);
 }
 
 std::size_t TopK::entries(std::size_t count) const noexcept {
@@ -183,7 +256,7 @@ std::size_t TopK::entries(std::size_t count) const noexcept {
 
 std::size_t TopK::encoded_bytes(std::size_t count) const noexcept {
   return blocks_of(count, kStretch) * sizeof(std::uint32_t) +
-         entries(count) * (sizeof(std::uint16_t) + sizeof(float));
+         entries(count) * (sizeof(std::uint16_t) + sizeof(BFloat16));
 }
 
 void TopK::encode(std::span<std::byte> code, std::span<const float> values, std::uint64_t) const {
@@ -196,9 +269,8 @@ void TopK::encode_with_feedback(std::span<std::byte> code, std::span<float> valu
                                 std::uint64_t) const {
   assert(code.size() == encoded_bytes(values.size()));
   if (values.empty()) return;
-  const PlacedNumbers chosen = largest(values, entries(values.size()));
+  const PlacedNumbers chosen = take_largest(values, entries(values.size()));
   write_code(code, values.size(), chosen);
-  clear_places(values, chosen.places());
   // Numbers that are not finite are the largest: others are left only if all places went to them.
   const auto is_finite = [](float number) { return std::isfinite(number); };
   if (std::ranges::none_of(chosen.numbers(), is_finite))
@@ -226,7 +298,7 @@ void TopK::for_each_entry(std::span<const std::byte> code, std::size_t count, Vi
         refuse_code("place " + std::to_string(place) + ", where " + std::to_string(next) + " to " +
                     std::to_string(length - 1) + " are possible");
       next = place + 1;
-      visit(first + place, number_at<float>(parts.values, at));
+      visit(first + place, to_float(number_at<BFloat16>(parts.values, at)));
     }
   }
   if (at != all) refuse_code(std::to_string(at) + " entries instead of " + std::to_string(all));

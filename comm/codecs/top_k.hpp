@@ -7,12 +7,13 @@
 #include <span>
 
 #include "comm/codecs/codec.hpp"
+#include "comm/common/float16.hpp"
 
 namespace fastgpu::comm {
 
 /// A codec of a fixed part of the numbers: those of the largest magnitude, at least one. The code
 /// is the number of entries in each 65536 numbers (32 bits), the place of each entry in these (16
-/// bits), and its float32.
+/// bits), and its number (bfloat16). Error feedback keeps what the rounding leaves.
 class TopK final : public Codec {
  public:
   /// `part` is above 0 and at most 1.
@@ -60,5 +61,19 @@ class PlacedNumbers {
 /// Returns the `wanted` numbers of the largest magnitudes. NaN is larger than infinity; of equal
 /// ones the first is taken. Exact: a sample only decides where to look.
 PlacedNumbers largest(std::span<const float> values, std::size_t wanted);
+
+/// Returns the same numbers, and leaves in their places what a code does not carry of them.
+PlacedNumbers take_largest(std::span<float> values, std::size_t wanted);
+
+/// Returns what a code carries of a number. A finite one stays finite.
+constexpr BFloat16 carried_of(float number) noexcept {
+  return to_bfloat16_within_range(number);
+}
+
+/// Returns what a code does not carry of a number, exactly; 0 for one that is not finite.
+constexpr float rest_of(float number) noexcept {
+  const float rest = number - to_float(carried_of(number));
+  return rest == rest ? rest : 0.0F;
+}
 
 }  // namespace fastgpu::comm

@@ -61,4 +61,13 @@ constexpr BFloat16 to_bfloat16(float value) noexcept {
   return {static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded)};
 }
 
+/// Rounds as to_bfloat16 does, but for a finite value that would become infinite: it becomes the
+/// largest finite one.
+constexpr BFloat16 to_bfloat16_within_range(float value) noexcept {
+  const auto magnitude = std::bit_cast<std::uint32_t>(value) & 0x7fffffffU;
+  const BFloat16 half = to_bfloat16(value);
+  const bool is_beyond = magnitude < 0x7f800000U && (half.bits & 0x7fffU) == 0x7f80U;
+  return {static_cast<std::uint16_t>(half.bits - (is_beyond ? 1 : 0))};
+}
+
 }  // namespace fastgpu::comm

@@ -21,6 +21,56 @@ constexpr std::string_view kNames[] = {
     "NANCHECK",      "NCCL",          "REQUIRE",    "SECRET",       "SECRET_FILE", "SHARED_MEMORY",
     "SILENCE",       "SIMD",          "STALL",      "TIMELINE",     "TIMEOUT",     "TOPOLOGY",
     "TRANSPORT",     "TUNE",          "WIRE"};
+/// Those that it reads beside its own: of launchers, of other libraries, and where to cache.
+constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
+                                        "FASTGPU_LOCAL_RANK",
+                                        "HOME",
+                                        "LOCAL_RANK",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "PERSEUS_ALLREDUCE_DISABLE_STREAM_TUNING",
+                                        "PERSEUS_ALLREDUCE_DTYPE",
+                                        "PERSEUS_ALLREDUCE_FUSION",
+                                        "PERSEUS_ALLREDUCE_MODE",
+                                        "PERSEUS_ALLREDUCE_NANCHECK",
+                                        "PERSEUS_ALLREDUCE_STREAMS",
+                                        "RANK",
+                                        "SLURM_LOCALID",
+                                        "WORLD_SIZE",
+                                        "XDG_CACHE_HOME"};
+
+/// Those of our own that gradients, gossip and multistep training are made with.
+constexpr std::string_view kOfExchanges[] = {
+    "COUNTERS", "DEVICE",     "EXCHANGE",    "FUSION",    "GOSSIP_STEP", "GUARD",
+    "LANES",    "MIXED_KEEP", "MIXED_SMALL", "MULTISTEP", "NANCHECK",    "NCCL",
+    "STALL",    "TIMELINE",   "TOPOLOGY",    "TUNE",      "WIRE"};
+/// Those that the process has once, whatever jobs it joins.
+constexpr std::string_view kOfProcess[] = {"LIBRARY", "SIMD"};
+
+std::string_view without_prefix(std::string_view name) {
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view();
+}
+
+/// Throws usage for a name that has no effect. `own` is what follows kPrefix, as it was meant.
+[[noreturn]] void refuse_name(const std::string& name, std::string_view own) {
+  const std::vector<std::string> known(std::begin(kNames), std::end(kNames));
+  const std::string nearest = nearest_name(own, known);
+  throw Error(
+      ErrorKind::usage,
+      printable(name) + " is no variable of libfastgpu_comm" +
+          (nearest.empty() ? "" : ": did you mean " + std::string(kPrefix) + nearest + "?"));
+}
+
+std::string upper(std::string_view text) {
+  std::string all(text);
+  for (char& each : all)
+    if (each >= 'a' && each <= 'z') each = static_cast<char>(each - 'a' + 'A');
+  return all;
+}
 
 }  // namespace
 
@@ -37,14 +87,24 @@ void check_variables(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (!name.starts_with(kPrefix)) continue;
     const std::string_view own = std::string_view(name).substr(kPrefix.size());
-    if (contains(kNames, own)) continue;
-    const std::vector<std::string> known(std::begin(kNames), std::end(kNames));
-    const std::string nearest = nearest_name(own, known);
-    throw Error(
-        ErrorKind::usage,
-        printable(name) + " is no variable of libfastgpu_comm" +
-            (nearest.empty() ? "" : ": did you mean " + std::string(kPrefix) + nearest + "?"));
+    if (!contains(kNames, own)) refuse_name(name, own);
   }
+}
+
+SettingPlace place_of_setting(const std::string& name) {
+  const std::string_view own = without_prefix(name);
+  if (contains(kOfProcess, own)) return SettingPlace::process;
+  const bool is_of_exchange = contains(kOfExchanges, own) || name == "HOME" ||
+                              name == "XDG_CACHE_HOME" || name.starts_with("PERSEUS_");
+  return is_of_exchange ? SettingPlace::exchange : SettingPlace::job;
+}
+
+void check_setting(const std::string& name) {
+  check_variables({&name, 1});
+  if (name.starts_with(kPrefix) || contains(kOthers, name)) return;
+  const std::string meant = upper(name);
+  refuse_name(name,
+              std::string_view(meant).substr(meant.starts_with(kPrefix) ? kPrefix.size() : 0));
 }
 
 }  // namespace fastgpu::comm

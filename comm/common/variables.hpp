@@ -1,6 +1,7 @@
 // The variables of the environment that the library reads, by name.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,5 +14,15 @@ std::vector<std::string> process_variables();
 /// Throws ErrorKind::usage for a name that begins with FASTGPU_COMM_ and is unknown, with the
 /// nearest known one. It has been mistyped, or is another version's, and would have no effect.
 void check_variables(std::span<const std::string> names);
+
+/// Throws the same for a setting that a program gives, under any name that the library does not
+/// read: "WIRE" or "wire" in place of FASTGPU_COMM_WIRE would have no effect.
+void check_setting(const std::string& name);
+
+/// The call in which a setting has an effect. One of an exchange (gradients, gossip, multistep
+/// training) may be given to the job, too; one of the process is read from its environment alone.
+enum class SettingPlace : std::uint8_t { process, job, exchange };
+
+SettingPlace place_of_setting(const std::string& name);
 
 }  // namespace fastgpu::comm

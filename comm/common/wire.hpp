@@ -62,6 +62,9 @@ class WireReader {
   /// Returns bytes borrowed from the message.
   std::span<const std::byte> get_bytes(std::size_t count) { return take(count); }
 
+  /// Returns the number of bytes that follow.
+  std::size_t left() const noexcept { return rest_.size(); }
+
  private:
   std::span<const std::byte> take(std::size_t count) {
     if (count > rest_.size()) throw Error(ErrorKind::remote, "a message ends too early");

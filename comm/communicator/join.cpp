@@ -80,8 +80,12 @@ struct Mesh {
 
 // ---- rank 0 ----
 
-UniqueFd open_listener(const JobPlace& place) {
-  const std::vector<Endpoint> points = meeting_points(place);
+std::vector<Endpoint> points_of_master(const JobPlace& place, Deadline deadline) {
+  return await_name([&] { return meeting_points(place); }, within(deadline, kNameTimeout));
+}
+
+UniqueFd open_listener(const JobPlace& place, Deadline deadline) {
+  const std::vector<Endpoint> points = points_of_master(place, deadline);
   const Endpoint listener = listening_address(place, points.front(), place.master_port);
   check_interface(place, points, listener);
   return listen_at(listener);
@@ -173,7 +177,7 @@ MasterConnection connect_to_master(const JobPlace& place, Deadline deadline) {
   std::string obstacle;
   auto wait = 10ms;
   while (!deadline.passed()) {
-    for (const Endpoint& point : meeting_points(place))
+    for (const Endpoint& point : points_of_master(place, deadline))
       if (auto master = try_to_connect(place, point, deadline, obstacle)) return std::move(*master);
     pause(wait, deadline);
     wait = std::min(wait * 2, std::chrono::milliseconds(500));
@@ -424,7 +428,7 @@ Connections join(const JobPlace& wanted) {
     if (place.collectives == CollectiveLibrary::mpi)
       connections.collectives = std::make_shared<mpi::MpiCollectives>(world);
   }
-  if (place.rank == Rank{0} && !listener) listener = open_listener(place);
+  if (place.rank == Rank{0} && !listener) listener = open_listener(place, deadline);
   Mesh mesh = place.rank == Rank{0} ? accept_ranks(place, std::move(listener), deadline)
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
@@ -433,6 +437,8 @@ Connections join(const JobPlace& wanted) {
   Wishes wishes{.shared_memory = place.shared_memory,
                 .flows = is_by_mpi ? std::optional(1) : place.flows,
                 .transport = place.transport,
+                .algorithm = place.algorithm,
+                .collectives = place.collectives,
                 .fabric = place.fabric,
                 .near = near_address(connections)};
   connections.networks = static_cast<int>(networks.size()) + 1;

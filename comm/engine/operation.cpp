@@ -6,6 +6,11 @@
 
 namespace fastgpu::comm {
 
+std::string describe(const Work& work) {
+  const std::string call = describe(work.call);
+  return work.part_of == nullptr ? call : std::string(work.part_of) + " (" + call + ")";
+}
+
 namespace {
 
 /// The memory and the steps of the operations that are worth keeping: those of small messages.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,10 +29,13 @@ struct Work {
   std::int32_t priority = 0;      ///< The priority of its messages: a higher one overtakes.
   bool is_courtesy = false;       ///< True for a message to a rank that may end without it.
   bool has_note = true;           ///< True if other ranks get a note of the call and expect one.
-  const char* part_of = nullptr;  ///< The call that reports its waits; null: this one.
+  const char* part_of = nullptr;  ///< What the program knows of this call; null: the call itself.
   std::shared_ptr<OffloadedCollective>
       offloaded{};  ///< Runs it instead of the program, which is empty.
 };
+
+/// Returns "all_reduce number 7 (...)", or what that call is part of with the call behind it.
+std::string describe(const Work& work);
 
 /// The memory that the steps of a work read and write. Borrows both.
 class StepMemory {

@@ -339,8 +339,8 @@ void Runner::fail(const Error& error) noexcept {
   routes_.abandon();
   if (!is_trouble_known_) send_abort(error);
   for (const auto& operation : active_)
-    if (!operation->is_done()) operation->fail(error.during(describe(operation->work().call)));
-  if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
+    if (!operation->is_done()) operation->fail(error.during(describe(operation->work())));
+  if (!active_.empty()) failure_ = error.during(describe(active_.front()->work()));
   active_.clear();
   offloaded_ = 0;
   finished_.clear();

@@ -23,11 +23,6 @@ constexpr std::chrono::milliseconds kBetweenLooks = 5s;
 constexpr std::chrono::milliseconds kFirstRound = 1s;
 constexpr std::chrono::milliseconds kLongestRound = 16s;
 
-std::string describe_wait(const Work& work) {
-  const std::string call = describe(work.call);
-  return work.part_of == nullptr ? call : std::string(work.part_of) + " (" + call + ")";
-}
-
 }  // namespace
 
 void StallDetector::check(bool is_waiting) {
@@ -72,7 +67,7 @@ WaitReport StallDetector::report(std::uint64_t round) const {
   const std::set<Rank> ranks = awaited();
   report.awaited.assign(ranks.begin(), ranks.end());
   report.is_blocked = !ranks.empty() && state_.is_blocked();
-  if (!state_.operations.empty()) report.doing = describe_wait(state_.operations.back()->work());
+  if (!state_.operations.empty()) report.doing = describe(state_.operations.back()->work());
   return report;
 }
 
@@ -157,13 +152,12 @@ void StallDetector::warn_of_silence(Operation& operation, std::chrono::milliseco
       pending, [&](const Pending& message) { return waits_.answer_of(message.peer) == nullptr; });
   const Pending& shown = silent == pending.end() ? pending.front() : *silent;
   const WaitReport* const answer = waits_.answer_of(shown.peer);
-  warnings_.push_back("rank " + std::to_string(shown.peer.value) +
-                      (shown.is_receive ? " has sent nothing for " : " has taken nothing for ") +
-                      fastgpu::to_string(silence) +
-                      (answer == nullptr ? "" : " and waits in " + answer->doing) + "; rank " +
-                      std::to_string(self_.value) + " waits for it in " +
-                      describe_wait(operation.work()) + ", for up to " +
-                      fastgpu::to_string(limits_.timeout) + " (FASTGPU_COMM_TIMEOUT)");
+  warnings_.push_back(
+      "rank " + std::to_string(shown.peer.value) +
+      (shown.is_receive ? " has sent nothing for " : " has taken nothing for ") +
+      fastgpu::to_string(silence) + (answer == nullptr ? "" : " and waits in " + answer->doing) +
+      "; rank " + std::to_string(self_.value) + " waits for it in " + describe(operation.work()) +
+      ", for up to " + fastgpu::to_string(limits_.timeout) + " (FASTGPU_COMM_TIMEOUT)");
 }
 
 /// Throws if a rank was silent for too long. A rank that waits itself is not accused: it is

@@ -1,6 +1,6 @@
 #include "comm/fusion/fusion_buffer.hpp"
 
-#include <algorithm>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "comm/fusion/fusion.hpp"
@@ -22,7 +22,11 @@ FusionBuffer::FusionBuffer(Communicator& communicator, std::size_t bytes)
   std::size_t room = memory.size();
   std::align(kFusionAlignment, bytes, begin, room);
   bytes_ = {static_cast<std::byte*>(begin), bytes};
-  std::ranges::fill(bytes_, std::byte{0});
+  clear();
+}
+
+void FusionBuffer::clear() noexcept {
+  if (!bytes_.empty()) std::memset(bytes_.data(), 0, bytes_.size());
 }
 
 FusionBuffer::~FusionBuffer() {

@@ -20,6 +20,9 @@ class FusionBuffer {
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
 
+  /// Makes all bytes 0.
+  void clear() noexcept;
+
  private:
   Communicator& communicator_;
   std::span<std::byte> allocated_;

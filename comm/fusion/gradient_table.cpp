@@ -63,6 +63,12 @@ GradientId GradientTable::add(GradientInfo info) {
   return {size() - 1};
 }
 
+std::optional<GradientId> GradientTable::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return std::nullopt;
+  return GradientId{found->second};
+}
+
 std::uint64_t GradientTable::hash() const {
   Fingerprint hash;
   for (const GradientInfo& info : gradients_) {

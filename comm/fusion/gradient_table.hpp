@@ -42,6 +42,9 @@ class GradientTable {
   std::size_t elements(GradientId id) const { return elements_[id.value]; }
   std::size_t bytes(GradientId id) const { return elements(id) * size_of((*this)[id].type); }
 
+  /// Returns the gradient of that name, if there is one.
+  std::optional<GradientId> find(const std::string& name) const;
+
   /// Returns a hash of order, names, types, shapes and priorities.
   std::uint64_t hash() const;
 

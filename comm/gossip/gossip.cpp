@@ -60,7 +60,7 @@ void Gossip::add(const std::string& name, std::span<float> values) {
     throw Error(ErrorKind::usage, "parameter '" + printable(name) +
                                       "': register it before the first step, and before a state "
                                       "is loaded");
-  if (std::ranges::find(parameters_, name, &Parameter::name) != parameters_.end())
+  if (!names_.insert(name).second)
     throw Error(ErrorKind::usage, "parameter '" + printable(name) + "' is registered already");
   parameters_.push_back({name, values, count_});
   count_ += values.size();
@@ -80,6 +80,7 @@ std::uint64_t Gossip::settings_number() const {
       .add(static_cast<std::uint8_t>(settings_.is_exact))
       .add(std::bit_cast<std::uint64_t>(settings_.step_size.value_or(0)))
       .add(static_cast<std::uint32_t>(settings_.guard))
+      .add(static_cast<std::uint8_t>(!settings_.timeline.empty()))
       .value();
 }
 
@@ -107,7 +108,9 @@ void Gossip::check_same() {
     if (each.topology != first.topology) differs("FASTGPU_COMM_TOPOLOGY");
     if (each.wire != first.wire) differs("FASTGPU_COMM_WIRE");
     if (each.settings != first.settings)
-      differs("FASTGPU_COMM_EXCHANGE, FASTGPU_COMM_GOSSIP_STEP or FASTGPU_COMM_GUARD");
+      differs(
+          "FASTGPU_COMM_EXCHANGE, FASTGPU_COMM_GOSSIP_STEP, FASTGPU_COMM_GUARD or "
+          "FASTGPU_COMM_TIMELINE");
     if (each.parameters != first.parameters)
       throw Error(ErrorKind::usage, name + " has registered other parameters than rank 0");
     if (each.step != first.step || each.state != first.state)
@@ -137,6 +140,11 @@ void Gossip::begin() {
   control_ = communicator_.split(0, 0);
   all_ = communicator_.split(0, 0);
   levels_.emplace(reduction_levels_of(communicator_));
+  control_->name_calls("the distance of gossip");
+  recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
+  all_->name_calls("an exact step of gossip");
+  levels_->inside.name_calls("a step of gossip");
+  if (levels_->across) levels_->across->name_calls("a step of gossip");
   if (stretches_.empty()) lay_out();
 }
 
@@ -190,11 +198,10 @@ void Gossip::pack() {
   for (const Parameter& each : parameters_) {
     const auto found = first_non_finite(std::as_bytes(each.values), ElementType::float32);
     if (found) {
-      const Error error(ErrorKind::remote, "rank " + std::to_string(communicator_.rank().value) +
-                                               ": parameter '" + printable(each.name) +
-                                               "' is not finite at index " +
-                                               std::to_string(*found) + " before gossip step " +
-                                               std::to_string(step_));
+      const Error error(ErrorKind::remote, "parameter '" + printable(each.name) + "' of rank " +
+                                               std::to_string(communicator_.rank().value) +
+                                               " is not finite at index " + std::to_string(*found) +
+                                               " before gossip step " + std::to_string(step_));
       communicator_.give_up(error);
       throw Error(error);
     }
@@ -210,6 +217,7 @@ void Gossip::unpack() {
 
 GossipReport Gossip::step() {
   begin();
+  const auto began = Timeline::Clock::now();
   GossipReport report{.step = step_};
   report.action = hear_guard();
   pack();
@@ -232,6 +240,7 @@ GossipReport Gossip::step() {
   report.guard_level = guard_.rung;
   report.distance = guard_.distance;
   report.measured = measured_;
+  recorder_->step_ended(report, began);
   ++step_;
   if (is_measured(step_)) meter_.note(std::span(numbers_).first(count_));
   return report;
@@ -252,6 +261,7 @@ void Gossip::mix(GossipReport& report) {
     levels_->inside.reduce_scatter(std::as_bytes(std::span(numbers_)),
                                    std::as_writable_bytes(std::span(mine_)), kAverage);
   const MixingRow row = plan_.row_at(step_);
+  report.neighbours = row.to.size();
   const GuardRung& rung = rungs_[guard_.rung];
   MixStep step{
       .codec = codec_of(rung), .step_size = rung.step_size, .own = row.own, .scratch = scratch_};

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/codecs/codec.hpp"
@@ -17,28 +18,14 @@
 #include "comm/gossip/distance.hpp"
 #include "comm/gossip/drift_guard.hpp"
 #include "comm/gossip/gossip_plan.hpp"
+#include "comm/gossip/gossip_recorder.hpp"
+#include "comm/gossip/gossip_report.hpp"
 #include "comm/gossip/gossip_settings.hpp"
 #include "comm/gossip/mixer.hpp"
 #include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/mixed_precision_reduce.hpp"
 
 namespace fastgpu::comm {
-
-/// The knowledge of one rank about a step that has ended.
-struct GossipReport {
-  std::uint64_t step = 0;  ///< Counted from 0.
-  bool is_exact = false;   ///< All ranks have the average of all now.
-  /// The bytes that this rank has sent to other members in this step; what ranks of one node send
-  /// each other is not among them.
-  std::uint64_t bytes = 0;
-  /// The distance of a rank's parameters from the average over all ranks, measured last.
-  double distance = 0;
-  /// The step before which it was measured; 0 for none.
-  std::uint64_t measured = 0;
-  GuardRung rung{};             ///< The way of mixing.
-  std::size_t guard_level = 0;  ///< 0: that of the settings; more: the guard has intervened.
-  GuardAction action = GuardAction::none;  ///< The guard's action before this step.
-};
 
 /// A gossip of parameters. Every rank registers the same parameters in the same order, and makes
 /// equally many steps. The first step is a collective that checks this: it throws
@@ -117,12 +104,14 @@ class Gossip {
   std::vector<GuardRung> rungs_;
   PlainDistances plain_;
   std::vector<Parameter> parameters_;
-  std::size_t count_ = 0;  ///< The numbers of all parameters.
-  std::size_t slice_ = 0;  ///< The numbers that each rank of a member mixes.
+  std::unordered_set<std::string> names_;  ///< Those of the parameters.
+  std::size_t count_ = 0;                  ///< The numbers of all parameters.
+  std::size_t slice_ = 0;                  ///< The numbers that each rank of a member mixes.
 
   std::optional<ReductionLevels> levels_;  ///< Absent before the first step.
   std::optional<Communicator> all_;
   std::optional<Communicator> control_;
+  std::optional<GossipRecorder> recorder_;
   std::map<std::pair<int, double>, std::unique_ptr<const Codec>> codecs_;
   std::vector<float> numbers_;  ///< The numbers of all parameters, and zeros up to whole slices.
   std::vector<float> mine_;     ///< This rank's slice of the node's average.

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -42,10 +43,11 @@ std::string fitting_wires() {
 std::optional<CodecChoice> codec_from(const std::string& text) try {
   if (text == "same") return std::nullopt;
   const auto codec = codec_choice(text);
-  if (codec && (codec->momentum > 0 || codec->warmup > 0))
-    throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
-                                      ": momentum and warmup belong to gradients, and gossip mixes "
-                                      "parameters: leave them out");
+  if (codec && (codec->momentum > 0 || codec->warmup > 0 || codec->memory > 0))
+    throw Error(ErrorKind::usage,
+                std::string(kWire) + " " + text +
+                    ": momentum, warmup and memory belong to gradients, and gossip mixes "
+                    "parameters: leave them out");
   if (codec && !entry_of(codec->id).is_linear) return codec;
   if (codec || text == "fp16" || text == "bf16" || text == "mixed")
     throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
@@ -77,6 +79,9 @@ void check_wishes_no_gossip(const Environment& environment) {
 
 GossipSettings gossip_settings(const Environment& environment) {
   GossipSettings settings;
+  const GradientSettings folders = record_settings(environment);
+  settings.timeline = folders.timeline;
+  settings.counters = folders.counters;
   settings.is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
   if (settings.is_exact) return settings;
   if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))

@@ -22,6 +22,8 @@ struct GossipSettings {
   /// step of difference compression; absent: that of the codec.
   std::optional<double> step_size{};
   int guard = 8;  ///< FASTGPU_COMM_GUARD: the distance is measured every so many steps; 0: never.
+  std::string timeline{};  ///< FASTGPU_COMM_TIMELINE: a folder for one file a rank; empty: none.
+  std::string counters{};  ///< FASTGPU_COMM_COUNTERS: as above.
 
   friend bool operator==(const GossipSettings&, const GossipSettings&) = default;
 };

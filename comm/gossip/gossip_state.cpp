@@ -7,13 +7,14 @@
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fusion/fingerprint.hpp"
+#include "comm/fusion/seal.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kGossipMagic = 0x66676770;  ///< "fggp"
-constexpr std::uint8_t kGossipFormat = 1;
-constexpr std::size_t kFixed = 4 + 1 + 4 + 4 + 5 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8;
+constexpr std::uint8_t kGossipFormat = 2;
+constexpr std::size_t kFixed = 4 + 1 + 4 + 4 + 5 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8 + kSealBytes;
 
 [[noreturn]] void refuse_state(const std::string& what) {
   throw Error(ErrorKind::usage, "a saved state of gossip is damaged: " + what);
@@ -99,11 +100,12 @@ std::vector<std::byte> encode(const SavedGossip& saved) {
   writer.put(std::uint64_t{saved.weights.size()});
   for (const double weight : saved.weights)
     put(writer, weight);
+  seal(bytes);
   return bytes;
 }
 
 SavedGossip decode_gossip(std::span<const std::byte> bytes) try {
-  WireReader reader(bytes);
+  WireReader reader(without_seal(bytes));
   if (reader.get<std::uint32_t>() != kGossipMagic) refuse_state("it does not begin as one");
   const auto format = reader.get<std::uint8_t>();
   if (format != kGossipFormat)
@@ -138,6 +140,7 @@ SavedGossip decode_gossip(std::span<const std::byte> bytes) try {
     if (!(weight > 0)) refuse_state("a weight is not above 0");
   }
   if (bytes.size() != bytes_of(saved)) refuse_state("more follows after its end");
+  if (!has_seal(bytes)) refuse_state("its numbers have changed");
   return saved;
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::remote) throw;

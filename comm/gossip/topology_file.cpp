@@ -34,7 +34,8 @@ class GraphParser {
     text = trimmed(text.substr(0, text.find('#')));
     if (text.empty()) return;
     if (text == "step") {
-      if (lines_.empty() || lines_.back().empty()) refuse("a graph without a line before it");
+      if (lines_.empty() || lines_.back().empty())
+        refuse("'step' without a line like '0 - 1' before it");
       if (lines_.size() == kMostGraphs)
         refuse("more than " + std::to_string(kMostGraphs) + " graphs");
       lines_.emplace_back();
@@ -45,7 +46,8 @@ class GraphParser {
   }
 
   std::vector<GossipGraph> graphs() const {
-    if (lines_.empty() || lines_.back().empty()) refuse("a graph without a line");
+    if (lines_.empty()) throw Error(ErrorKind::usage, "it has no line like '0 - 1'");
+    if (lines_.back().empty()) refuse("'step' without a line like '0 - 1' after it");
     std::vector<GossipGraph> graphs;
     for (const auto& lines : lines_) {
       GossipGraph graph = empty_graph(members_);
@@ -88,7 +90,7 @@ class GraphParser {
     const std::string_view rest =
         dash == std::string_view::npos ? "" : text.substr(dash + (is_arrow ? 2 : 1));
     const TopologyLine found{member(text.substr(0, dash), text), member(rest, text), !is_arrow};
-    if (found.from == found.to) refuse("member " + std::to_string(found.from) + " and itself");
+    if (found.from == found.to) refuse("'" + printable(text) + "' joins a member with itself");
     return found;
   }
 

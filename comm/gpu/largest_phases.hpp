@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/codecs/top_k.hpp"
 #include "comm/gpu/block_code_phases.hpp"
 #include "comm/gpu/code_map.hpp"
 #include "comm/gpu/host_device.hpp"
@@ -66,6 +67,14 @@ FASTGPU_HOST_DEVICE inline unsigned number_of_bits(std::uint32_t word) noexcept 
 #else
   return static_cast<unsigned>(__builtin_popcount(word));
 #endif
+}
+
+FASTGPU_HOST_DEVICE inline void put_half_word(std::byte* to, std::uint32_t bits) noexcept {
+  to[0] = static_cast<std::byte>(bits);
+  to[1] = static_cast<std::byte>(bits >> 8U);
+}
+FASTGPU_HOST_DEVICE inline std::uint32_t get_half_word(const std::byte* from) noexcept {
+  return static_cast<std::uint32_t>(from[0]) | static_cast<std::uint32_t>(from[1]) << 8U;
 }
 
 FASTGPU_HOST_DEVICE inline std::uint32_t bits_of_magnitude(float value) noexcept {
@@ -301,7 +310,8 @@ struct LargestCode {
   }
 };
 
-/// A writer of the entries of each tile. Numbers that are sent become 0, and the others are left.
+/// A writer of the entries of each tile. The rests of numbers that are sent are left, and all
+/// others.
 struct WriteLargest {
   CodeMap map;
   float* numbers;
@@ -375,7 +385,7 @@ struct WriteLargest {
                                     number_of_bits(scratch.above[row] & lower) +
                                     (equal_before < placed.equal ? equal_before : placed.equal);
         put(parts, entry, static_cast<std::uint32_t>((tile.begin + i) % kStretchElements), number);
-        number = 0;
+        number = rest_of(number);
       } else if (takes_non_finite_only && magnitude_of(number) >= Format<float>::kInfinity) {
         number = 0;
       }
@@ -384,10 +394,8 @@ struct WriteLargest {
 
   FASTGPU_HOST_DEVICE void put(const LargestCode& parts, std::uint64_t entry, std::uint32_t place,
                                float number) const noexcept {
-    std::byte* const to = code + parts.places + entry * sizeof(std::uint16_t);
-    to[0] = static_cast<std::byte>(place);
-    to[1] = static_cast<std::byte>(place >> 8U);
-    put_float(code + parts.values + entry * sizeof(float), number);
+    put_half_word(code + parts.places + entry * sizeof(std::uint16_t), place);
+    put_half_word(code + parts.values + entry * sizeof(BFloat16), carried_of(number).bits);
   }
 };
 
@@ -439,10 +447,11 @@ struct AddLargest {
     const std::uint64_t sharing = rest < kTilesOfStretch ? rest : kTilesOfStretch;
     for (std::uint64_t i = in_stretch * kThreadsOfTile + thread; i < entries;
          i += sharing * kThreadsOfTile) {
-      const std::byte* const place = code + parts.places + (before + i) * sizeof(std::uint16_t);
-      const auto at = static_cast<std::uint32_t>(place[0]) | static_cast<std::uint32_t>(place[1])
-                                                                 << 8U;
-      to[at] = added(to[at], get_float(code + parts.values + (before + i) * sizeof(float)));
+      const std::uint32_t at =
+          get_half_word(code + parts.places + (before + i) * sizeof(std::uint16_t));
+      const auto number = static_cast<std::uint16_t>(
+          get_half_word(code + parts.values + (before + i) * sizeof(BFloat16)));
+      to[at] = added(to[at], to_float(BFloat16{number}));
     }
   }
 };

@@ -17,7 +17,7 @@ struct GradientRegistration {
   const GradientTable& table;
   const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
-  std::uint64_t steps = 0;  ///< The steps of its codec, if a warm-up counts them.
+  std::uint64_t steps = 0;  ///< The steps of its codec, if its state counts.
 };
 
 /// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the

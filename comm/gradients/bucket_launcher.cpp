@@ -48,6 +48,7 @@ void BucketLauncher::begin_step(ReduceOp op, std::uint32_t step, std::uint64_t c
   for (std::size_t stream = 0; stream < next_.size(); ++stream)
     next_[stream] = stream;
   next_codes_ = next_;
+  next_sum_ = 0;
   runs_.clear();
   runs_.resize(plan_.buckets.size());
 }
@@ -97,7 +98,18 @@ void BucketLauncher::launch_rest(const GradientSet& on_any) {
   // Each phase of all buckets before the next phase of any.
   for_sums_with_phases([](auto& sum) { sum.reduce_in_node(); });
   for_sums_with_phases([](auto& sum) { sum.reduce_across_nodes(); });
-  for_sums_with_phases([](auto& sum) { sum.broadcast_in_node(); });
+  for (std::optional<Run>& run : runs_)
+    if (auto* const mixed = run ? std::get_if<MixedPrecisionReduce>(&run->work) : nullptr)
+      mixed->broadcast_in_node();
+}
+
+/// Takes the last codes of the buckets before `end`, while those of later ones are on their way.
+void BucketLauncher::take_codes(std::size_t end) {
+  for (; next_sum_ < std::min(end, runs_.size()); ++next_sum_) {
+    std::optional<Run>& run = runs_[next_sum_];
+    auto* const sum = run ? std::get_if<CodeSum*>(&run->work) : nullptr;
+    if (sum != nullptr) (*sum)->broadcast_in_node();
+  }
 }
 
 bool BucketLauncher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
@@ -127,6 +139,7 @@ BucketLauncher::Sum BucketLauncher::start(std::size_t number) const {
 }
 
 void BucketLauncher::wait(std::size_t bucket) {
+  take_codes(bucket + 2);  // The next bucket's sums go to the ranks of a node meanwhile.
   Run& run = *runs_[bucket];
   std::visit([](auto& work) { wait_for_sum(work); }, run.work);
   if (timeline_ == nullptr) return;

@@ -60,7 +60,7 @@ class BucketLauncher {
   /// Returns the length of a launched bucket on the wire.
   std::size_t wire_bytes(std::size_t bucket) const;
 
-  /// Waits for a bucket that is launched; called after launch_rest.
+  /// Waits for a bucket that is launched; called after launch_rest, in the order of buckets.
   void wait(std::size_t bucket);
 
  private:
@@ -75,6 +75,7 @@ class BucketLauncher {
   void for_sums_with_phases(Action action);
   void launch_complete(std::size_t stream);
   void send_codes(std::size_t stream);
+  void take_codes(std::size_t end);
   void launch(std::size_t bucket);
   Sum start(std::size_t number) const;
 
@@ -90,6 +91,7 @@ class BucketLauncher {
   std::vector<std::uint32_t> pieces_left_;          ///< The number for each bucket.
   std::vector<std::size_t> next_;                   ///< The next bucket of each stream.
   std::vector<std::size_t> next_codes_;             ///< The first whose codes may not be sent yet.
+  std::size_t next_sum_ = 0;  ///< The first bucket whose last codes are not taken yet.
   GradientSet ready_;
   std::vector<std::optional<Run>> runs_;
 };

@@ -27,14 +27,17 @@ class CodeSum {
   virtual bool reduce_in_node_if_complete() = 0;
 
   virtual void reduce_in_node() = 0;
+  /// Takes codes that others have to be made of.
   virtual void reduce_across_nodes() = 0;
+  /// Takes the last codes, and starts to give the ranks of the node what they are the sum of.
   virtual void broadcast_in_node() = 0;
   virtual void wait() = 0;
 
   /// Keeps the residuals of gradients that are in `applied`, after a step whose results are used.
-  virtual void keep_residuals(CodecState& state, const GradientSet& applied) const = 0;
+  virtual void keep_residuals(CodecState& state, const GradientSet& applied) = 0;
 
-  // Residuals that keep_residuals has not put into `state`, since they are on a device.
+  // Residuals that keep_residuals has not put into `state`, since they are on a device; and
+  // memories.
   virtual void save_residuals(CodecState&) const {}
   virtual void load_residuals(const CodecState&) {}
 

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/fusion/seal.hpp"
 #include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
@@ -18,12 +19,13 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x66676373;  ///< "fgcs"
-constexpr std::uint8_t kFormat = 2;
+constexpr std::uint8_t kFormat = 3;
 constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
 constexpr std::size_t kStretchHeader = 8 + 8;
+constexpr std::size_t kMemoryHeader = 8 + 8 + 8;
 
 std::size_t gradient_header(const GradientInfo& info) noexcept {
-  return 2 + info.name.size() + 8 + 4 + 8 + 8;
+  return 2 + info.name.size() + 8 + 4 + 8 + 8 + 4;
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -35,9 +37,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 std::optional<GradientId> find_gradient(const GradientTable& table, const std::string& name,
                                         std::uint64_t elements) {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[{i}].name == name && table.elements({i}) == elements) return GradientId{i};
-  return std::nullopt;
+  const auto id = table.find(name);
+  return id && table.elements(*id) == elements ? id : std::nullopt;
 }
 
 [[noreturn]] void refuse_damaged(const std::string& what) {
@@ -57,6 +58,32 @@ std::vector<float> read_values(WireReader& reader, std::uint64_t count, std::siz
 void write_values(WireWriter& writer, std::span<const float> values) {
   for (const float value : values)
     writer.put(std::bit_cast<std::uint32_t>(value));
+}
+
+void write_memories(WireWriter& writer, std::span<const CodeMemory> memories) {
+  writer.put(static_cast<std::uint32_t>(memories.size()));
+  for (const CodeMemory& memory : memories) {
+    writer.put(std::uint64_t{memory.first}).put(memory.group).put(std::uint64_t{memory.own.size()});
+    write_values(writer, memory.own);
+    write_values(writer, memory.sum);
+  }
+}
+
+std::vector<CodeMemory> read_memories(WireReader& reader, std::uint64_t elements,
+                                      std::size_t most) {
+  std::vector<CodeMemory> memories;
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+    const auto first = reader.get<std::uint64_t>();
+    const auto group = reader.get<std::uint64_t>();
+    const auto count = reader.get<std::uint64_t>();
+    if (first > elements || count > elements - first || count == 0)
+      refuse_damaged("a memory begins at " + std::to_string(first) + " of " +
+                     std::to_string(elements) + " elements");
+    std::vector<float> own = read_values(reader, count, most);
+    std::vector<float> sum = read_values(reader, count, most);
+    memories.push_back({first, group, std::move(own), std::move(sum)});
+  }
+  return memories;
 }
 
 }  // namespace
@@ -135,14 +162,30 @@ void CodecState::keep_velocities(const GradientSet& applied) {
   }
 }
 
+const CodeMemory* CodecState::memory_like(GradientId id, const CodeMemory& other) const noexcept {
+  const std::vector<CodeMemory>& kept = memories_[id.value];
+  const auto found = std::ranges::find_if(kept, [&](const CodeMemory& each) {
+    return each.first == other.first && each.group == other.group &&
+           each.own.size() == other.own.size();
+  });
+  return found == kept.end() ? nullptr : &*found;
+}
+
+void CodecState::drop_memories() {
+  for (std::vector<CodeMemory>& each : memories_)
+    each.clear();
+}
+
 std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
-  std::size_t bytes = kHeader;
+  std::size_t bytes = kHeader + kSealBytes;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
     ++gradients;
     bytes += gradient_header(table[{i}]) +
              (factors_[i].size() + velocities_[i].now.size()) * sizeof(float);
+    for (const CodeMemory& each : memories_[i])
+      bytes += kMemoryHeader + 2 * each.own.size() * sizeof(float);
     for (const Stretch& each : of_[i])
       bytes += kStretchHeader + each.values.size() * sizeof(float);
   }
@@ -165,12 +208,14 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
     write_values(writer, factors_[i]);
     writer.put(std::uint64_t{velocities_[i].now.size()});
     write_values(writer, velocities_[i].now);
+    write_memories(writer, memories_[i]);
   }
+  seal(state);
   return state;
 }
 
 void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank) try {
-  WireReader reader(saved);
+  WireReader reader(without_seal(saved));
   if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
   const auto format = reader.get<std::uint8_t>();
   if (format != kFormat)
@@ -204,12 +249,16 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
     if (!velocity.empty() && velocity.size() != elements)
       refuse_damaged("gradient '" + printable(name) + "' has " + std::to_string(elements) +
                      " elements, and a velocity of " + std::to_string(velocity.size()));
+    std::vector<CodeMemory> memories = read_memories(reader, elements, saved.size());
     const auto id = find_gradient(table, name, elements);
     if (!id) continue;
     loaded.velocities_[id->value].now = std::move(velocity);
+    loaded.memories_[id->value] = std::move(memories);
     loaded.of_[id->value] = std::move(stretches);
     loaded.factors_[id->value] = std::move(factor);
   }
+  if (reader.left() > 0) refuse_damaged("more follows after its end");
+  if (!has_seal(saved)) refuse_damaged("its numbers have changed");
   *this = std::move(loaded);
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::remote) throw;

@@ -1,10 +1,11 @@
 // The memory of codecs from step to step: the part of each gradient that has not been sent yet, the
-// factors of matrices, and velocities.
+// factors of matrices, velocities, and memories of codes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/common/rank.hpp"
@@ -13,6 +14,15 @@
 #include "comm/gradients/gradient_set.hpp"
 
 namespace fastgpu::comm {
+
+/// The numbers that the codes of a stretch of a gradient have had in common. A step uses them
+/// without sending them, and codes carry what differs.
+struct CodeMemory {
+  std::size_t first = 0;     ///< The index of its first number in the gradient.
+  std::uint64_t group = 0;   ///< A number of the ranks that exchange these codes.
+  std::vector<float> own{};  ///< That of this rank's codes.
+  std::vector<float> sum{};  ///< The sum over the ranks of the group, the same on all of them.
+};
 
 /// The state of one rank. A residual belongs to an element of a gradient, wherever buckets place
 /// it. It is that rank's alone: the sum over all ranks is what has not been sent.
@@ -23,6 +33,7 @@ class CodecState {
     of_.resize(gradients);
     factors_.resize(gradients);
     velocities_.resize(gradients);
+    memories_.resize(gradients);
   }
 
   /// Adds the residuals of a gradient's elements from `first` on.
@@ -47,6 +58,13 @@ class CodecState {
   void keep_velocities(const GradientSet& applied);
   std::span<const float> velocity_of(GradientId id) const { return velocities_[id.value].now; }
 
+  void keep_memory(GradientId id, CodeMemory memory) {
+    memories_[id.value].push_back(std::move(memory));
+  }
+  /// Returns what is kept for the stretch and the group of `other`; null if nothing is.
+  const CodeMemory* memory_like(GradientId id, const CodeMemory& other) const noexcept;
+  void drop_memories();
+
   /// The number of steps, on which random numbers depend.
   std::uint64_t steps() const noexcept { return steps_; }
   void step_ended() noexcept {
@@ -68,6 +86,7 @@ class CodecState {
   void drop(GradientId id) {
     of_[id.value].clear();
     factors_[id.value].clear();
+    memories_[id.value].clear();
   }
   void drop_velocity(GradientId id) { velocities_[id.value] = {}; }
 
@@ -87,14 +106,15 @@ class CodecState {
 
   bool keeps(std::size_t gradient) const {
     return !of_[gradient].empty() || !factors_[gradient].empty() ||
-           !velocities_[gradient].now.empty();
+           !velocities_[gradient].now.empty() || !memories_[gradient].empty();
   }
   static void cut(Stretches& stretches, std::size_t first, std::size_t end);
 
   std::uint64_t steps_ = 0;
-  std::vector<Stretches> of_;                ///< The stretches of each gradient.
-  std::vector<std::vector<float>> factors_;  ///< The factors of each gradient.
-  std::vector<Velocity> velocities_;         ///< The velocity of each gradient.
+  std::vector<Stretches> of_;                      ///< The stretches of each gradient.
+  std::vector<std::vector<float>> factors_;        ///< The factors of each gradient.
+  std::vector<Velocity> velocities_;               ///< The velocity of each gradient.
+  std::vector<std::vector<CodeMemory>> memories_;  ///< Those of each gradient, in any order.
 };
 
 }  // namespace fastgpu::comm

@@ -187,7 +187,7 @@ void DeviceEncodedSum::broadcast_in_node() {
   });
 }
 
-void DeviceEncodedSum::keep_residuals(CodecState&, const GradientSet& applied) const {
+void DeviceEncodedSum::keep_residuals(CodecState&, const GradientSet& applied) {
   if (!form_.has_feedback) return;
   on_device([&] {
     for (const GradientPiece& piece : bucket_->pieces) {

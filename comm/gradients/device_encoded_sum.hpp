@@ -36,7 +36,7 @@ class DeviceEncodedSum final : public CodeSum {
   void reduce_across_nodes() override;
   void broadcast_in_node() override;
   void wait() override {}  ///< Later work in the stream of the device comes after the sum.
-  void keep_residuals(CodecState& state, const GradientSet& applied) const override;
+  void keep_residuals(CodecState& state, const GradientSet& applied) override;
   void save_residuals(CodecState& state) const override;
   void load_residuals(const CodecState& state) override;
   std::size_t encoded_bytes() const noexcept override;

@@ -5,6 +5,8 @@
 
 #include "base/error.hpp"
 #include "comm/fusion/fingerprint.hpp"
+#include "comm/kernels/convert.hpp"
+#include "comm/kernels/kernels.hpp"
 #include "comm/kernels/reduce.hpp"
 
 namespace fastgpu::comm {
@@ -17,6 +19,11 @@ constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
       e.during("rank " + std::to_string(levels.senders[sender].value) + " has sent");
   levels.all->give_up(named);
   throw Error(named);
+}
+
+void subtract(std::span<float> values, std::span<const float> others) noexcept {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] -= others[i];
 }
 
 /// Waits for a call that was begun, if any.
@@ -97,6 +104,10 @@ EncodedSum::EncodedSum(EncodedForm form, const CodeLevels& levels, const Bucket&
   for (const CodePart& part : parts_)
     code_bytes_ = std::max(code_bytes_, part.bytes);
   if (has_levels || form_.has_feedback) values_.resize(block_);
+  for (const CodeRun& run : parts_.front().runs)
+    if (has_memory())
+      memories_.push_back(
+          {run.first, group(), std::vector<float>(run.count), std::vector<float>(run.count)});
   codes_.resize(ranks() * code_bytes_);
   if (!is_encoded_again()) return;
   out_.resize(ranks() * code_bytes_);
@@ -161,8 +172,10 @@ void EncodedSum::encode_and_send() {
 
 void EncodedSum::encode(const CodePart& part, std::span<std::byte> code) {
   const std::span<float> source = values_.empty() ? slice() : std::span(values_);
+  auto memory = memories_.begin();
   for (const CodeRun& run : part.runs) {
     const auto values = source.subspan(run.at - place_ * block_, run.count);
+    if (has_memory()) subtract(values, (memory++)->own);
     const auto bytes = code.subspan(run.code, form_.codec->encoded_bytes(run.count));
     if (form_.has_feedback)
       form_.codec->encode_with_feedback(bytes, values, seed_of(run, 0));
@@ -182,17 +195,13 @@ void EncodedSum::add(const CodePart& part, std::span<const std::byte> code, std:
 }
 
 void EncodedSum::reduce_across_nodes() {
-  if (code_bytes_ == 0) {
-    std::ranges::fill(slice(), 0.0F);
-    return;
-  }
+  if (code_bytes_ == 0 || !is_encoded_again()) return;
   wait_for(exchange_);
   const auto self = static_cast<std::size_t>(levels_->across->rank().value);
-  const CodePart& part = is_encoded_again() ? parts_[self] : parts_.front();
+  const CodePart& part = parts_[self];
   std::ranges::fill(numbers_.subspan(part.at, part.count), 0.0F);
   for (std::size_t rank = 0; rank < ranks(); ++rank)
     add(part, code_at(codes_, rank), rank);
-  if (!is_encoded_again()) return;
   const std::span<std::byte> mine = code_at(codes_, self);
   encode_sum(part, mine);
   exchange_.emplace(levels_->across->start_all_gather(mine, codes_));
@@ -217,12 +226,12 @@ void EncodedSum::encode_sum(const CodePart& part, std::span<std::byte> code) {
 }
 
 void EncodedSum::broadcast_in_node() {
-  if (is_encoded_again() && code_bytes_ > 0) {
-    wait_for(exchange_);
-    std::ranges::fill(slice(), 0.0F);
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      add(parts_[i], code_at(codes_, i), i);
-  }
+  wait_for(exchange_);
+  std::ranges::fill(slice(), 0.0F);
+  for (std::size_t i = 0; i < memories_.size(); ++i)
+    std::ranges::copy(memories_[i].sum, numbers_.subspan(parts_.front().runs[i].at).begin());
+  for (std::size_t rank = 0; code_bytes_ > 0 && rank < ranks(); ++rank)
+    add(is_encoded_again() ? parts_[rank] : parts_.front(), code_at(codes_, rank), rank);
   finish(std::as_writable_bytes(slice()), {ElementType::float32, op_}, levels_->all->size());
   if (levels_->inside == nullptr || block_ == 0) return;
   const std::span<float> blocks = numbers_.first(numbers_.size() - rest_.size());
@@ -235,7 +244,54 @@ void EncodedSum::wait() {
   wait_for(rest_sum_);
 }
 
-void EncodedSum::keep_residuals(CodecState& state, const GradientSet& applied) const {
+/// Adds a part of the codes of this step to the memories of gradients that are in `applied`.
+void EncodedSum::remember(const GradientSet& applied) {
+  const auto self = static_cast<std::size_t>(levels_->across->rank().value);
+  const auto non_finite = first_non_finite(std::as_bytes(slice()), ElementType::float32);
+  for (std::size_t i = 0; i < memories_.size(); ++i) {
+    const CodeRun& run = parts_.front().runs[i];
+    if (!applied.contains(run.gradient)) continue;
+    CodeMemory& memory = memories_[i];
+    const auto code_of = [&](std::size_t rank) {
+      return code_at(codes_, rank).subspan(run.code, form_.codec->encoded_bytes(run.count));
+    };
+    form_.codec->add(memory.own, code_of(self), form_.memory);
+    for (std::size_t rank = 0; rank < ranks(); ++rank)
+      form_.codec->add(memory.sum, code_of(rank), form_.memory);
+    if (!non_finite) continue;
+    kernels().drop_non_finite(memory.own.data(), run.count);
+    kernels().drop_non_finite(memory.sum.data(), run.count);
+  }
+}
+
+/// Returns a number of the ranks whose memories must be alike.
+std::uint64_t EncodedSum::group() const noexcept {
+  Fingerprint ranks;
+  for (const Rank rank : levels_->senders)
+    ranks.add(static_cast<std::uint32_t>(rank.value));
+  return ranks.value();
+}
+
+void EncodedSum::save_residuals(CodecState& state) const {
+  for (std::size_t i = 0; i < memories_.size(); ++i)
+    state.keep_memory(parts_.front().runs[i].gradient, memories_[i]);
+}
+
+void EncodedSum::load_residuals(const CodecState& state) {
+  for (std::size_t i = 0; i < memories_.size(); ++i) {
+    CodeMemory& memory = memories_[i];
+    const CodeMemory* const kept = state.memory_like(parts_.front().runs[i].gradient, memory);
+    if (kept != nullptr) {
+      memory = *kept;
+    } else {
+      std::ranges::fill(memory.own, 0.0F);
+      std::ranges::fill(memory.sum, 0.0F);
+    }
+  }
+}
+
+void EncodedSum::keep_residuals(CodecState& state, const GradientSet& applied) {
+  if (has_memory()) remember(applied);
   if (!form_.has_feedback) return;
   const std::size_t slice_at = place_ * block_;
   for (const GradientPiece& piece : bucket_->pieces) {

@@ -23,6 +23,7 @@ struct EncodedForm {
   const Codec* codec = nullptr;
   bool is_dense = true;       ///< A sum can be encoded again.
   bool has_feedback = false;  ///< What a code does not carry is kept for the next step.
+  float memory = 0;           ///< The part of each code that is remembered; 0: none.
 };
 
 /// The ranks that exchange codes, seen from one of them. If several nodes have the same number of
@@ -87,7 +88,9 @@ class EncodedSum final : public CodeSum {
   void reduce_across_nodes() override;
   void broadcast_in_node() override;
   void wait() override;
-  void keep_residuals(CodecState& state, const GradientSet& applied) const override;
+  void keep_residuals(CodecState& state, const GradientSet& applied) override;
+  void save_residuals(CodecState& state) const override;
+  void load_residuals(const CodecState& state) override;
   std::size_t encoded_bytes() const noexcept override;
 
  private:
@@ -102,6 +105,9 @@ class EncodedSum final : public CodeSum {
   void encode(const CodePart& part, std::span<std::byte> code);
   void encode_sum(const CodePart& part, std::span<std::byte> code);
   void add(const CodePart& part, std::span<const std::byte> code, std::size_t sender);
+  bool has_memory() const noexcept { return form_.memory > 0; }
+  std::uint64_t group() const noexcept;
+  void remember(const GradientSet& applied);
 
   EncodedForm form_;
   const CodeLevels* levels_;
@@ -118,6 +124,7 @@ class EncodedSum final : public CodeSum {
   /// The numbers of this rank's slice, and afterwards their residuals; empty if they are encoded
   /// where they are.
   std::vector<float> values_;
+  std::vector<CodeMemory> memories_;  ///< One for each run; none without memory.
   std::vector<float> sums_;       ///< The sums that are encoded again, and then their residuals.
   std::vector<std::byte> out_;    ///< Codes for each rank; unused if all ranks get the same one.
   std::vector<std::byte> codes_;  ///< Codes from each rank.

@@ -57,7 +57,8 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
 
 void GradientExchange::begin(const Lock&) {
   if (launcher_) return;
-  const bool counts = settings_.wire == WireType::encoded && settings_.codec.warmup > 0;
+  const bool counts = settings_.wire == WireType::encoded &&
+                      (settings_.codec.warmup > 0 || settings_.codec.memory > 0);
   check_same_registration(
       communicator_,
       {.table = table_, .settings = settings_, .steps = counts ? codec_state_.steps() : 0});
@@ -65,7 +66,7 @@ void GradientExchange::begin(const Lock&) {
   choose_device_path();
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
-  recorder_.emplace(*control_, settings_);
+  recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
   messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
                     [this](const std::string& sentence) { warn(sentence); });
   const bool is_on_host = device_tensors_.devices().empty();
@@ -117,10 +118,11 @@ void GradientExchange::lay_out() {
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
     buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
+  } else {
+    buffer_->clear();  // Gaps are summed too.
   }
   const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
   exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
-  std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   for (Communicator& stream : streams_)
@@ -152,14 +154,18 @@ void GradientExchange::make_encoded_sums() {
     const CodecChoice codec = strength_.value_or(settings_.codec);
     codec_ = make_codec(codec);
     const CodecEntry& entry = entry_of(codec.id);
-    // Velocities are kept on the host.
-    const bool stays = devices_ && settings_.codec.momentum == 0;
+    // Velocities and memories are kept on the host.
+    const bool stays = devices_ && settings_.codec.momentum == 0 && settings_.codec.memory == 0;
+    const EncodedForm form{.codec = codec_.get(),
+                           .is_dense = entry.is_dense,
+                           .has_feedback = entry.has_feedback,
+                           .memory = static_cast<float>(settings_.codec.memory)};
     on_device([&] {
-      encoded_buckets_.emplace(EncodedForm{codec_.get(), entry.is_dense, entry.has_feedback}, plan_,
-                               buffer_->bytes(), streams, reduction_levels_,
+      encoded_buckets_.emplace(form, plan_, buffer_->bytes(), streams, reduction_levels_,
                                EncodedBuckets::OnDevice{stays ? devices_->only() : nullptr, codec});
       encoded_buckets_->load_residuals(codec_state_);
     });
+    codec_state_.drop_memories();
   }
   encoded_buckets_->use(strength_.has_value());
 }
@@ -244,7 +250,17 @@ std::vector<std::byte> GradientExchange::saved_state() {
   check_between_steps("the state of codecs is saved");
   if (settings_.wire != WireType::encoded) return {};
   if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
-  return codec_state_.saved(table_, communicator_.rank());
+  std::vector<std::byte> saved = codec_state_.saved(table_, communicator_.rank());
+  if (encoded_buckets_) codec_state_.drop_memories();
+  return saved;
+}
+
+void GradientExchange::check_state(std::span<const std::byte> saved) {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is loaded");
+  if (saved.empty()) return;
+  CodecState state;
+  state.load(saved, table_, communicator_.rank());
 }
 
 void GradientExchange::load_state(std::span<const std::byte> saved) {
@@ -252,6 +268,7 @@ void GradientExchange::load_state(std::span<const std::byte> saved) {
   check_between_steps("the state of codecs is loaded");
   if (saved.empty()) return;
   codec_state_.load(saved, table_, communicator_.rank());
+  if (settings_.codec.memory == 0) codec_state_.drop_memories();
   const bool has_feedback =
       settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;
   const std::vector<bool> encoded = encoded_gradients(table_, settings_);
@@ -260,7 +277,10 @@ void GradientExchange::load_state(std::span<const std::byte> saved) {
     if (!has_feedback || !encoded[i]) codec_state_.drop({i});
     if (!moved[i]) codec_state_.drop_velocity({i});
   }
-  if (encoded_buckets_) encoded_buckets_->load_residuals(codec_state_);
+  if (encoded_buckets_) {
+    encoded_buckets_->load_residuals(codec_state_);
+    codec_state_.drop_memories();
+  }
   follow_warmup();
   if (launcher_) begin_launching();
 }

@@ -104,6 +104,9 @@ class GradientExchange {
   /// without a codec. Called between steps.
   std::vector<std::byte> saved_state();
 
+  /// Throws as `load_state` does, and changes nothing.
+  void check_state(std::span<const std::byte> saved);
+
   /// Takes a saved state of this rank; called between steps, after gradients are registered. See
   /// CodecState::load. An empty one changes nothing.
   void load_state(std::span<const std::byte> saved);

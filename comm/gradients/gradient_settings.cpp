@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -58,12 +59,20 @@ T choice(const Variable& variable, std::span<const std::pair<std::string_view, T
   refuse(variable, "one of " + names + others);
 }
 
-Bytes size_from(const Variable& variable) try {
-  const Bytes size = parse_size(variable.value);
+bool is_on(const Variable& variable) {
+  if (variable.value != "0" && variable.value != "1") refuse(variable, "0 or 1");
+  return variable.value == "1";
+}
+
+Bytes size_from(const Variable& variable) {
+  Bytes size;
+  try {
+    size = parse_size(variable.value);
+  } catch (const Error& e) {
+    throw e.during(variable.name);
+  }
   if (size.count == 0) refuse(variable, "above 0");
   return size;
-} catch (const Error& e) {
-  throw Error(e.kind(), variable.name + ": " + e.what());
 }
 
 constexpr std::pair<std::string_view, WireType> kWireTypes[] = {{"same", WireType::same},
@@ -127,7 +136,7 @@ void read_non_finite(GradientSettings& settings, const Environment& environment)
   if (const auto own = ours(environment, "NANCHECK"))
     settings.non_finite = choice<NonFiniteAction>(*own, kActions);
   else if (const auto other = theirs(environment, "NANCHECK"))
-    settings.non_finite = number(*other, 0, 1) == 1 ? NonFiniteAction::warn : NonFiniteAction::off;
+    settings.non_finite = is_on(*other) ? NonFiniteAction::warn : NonFiniteAction::off;
 }
 
 void read_streams(GradientSettings& settings, const Environment& environment) {
@@ -136,9 +145,9 @@ void read_streams(GradientSettings& settings, const Environment& environment) {
   else if (const auto other = theirs(environment, "STREAMS"))
     settings.streams = std::min(number(*other, 1, 1024), kMostStreams);
   if (const auto own = ours(environment, "TUNE"))
-    settings.is_tuned = number(*own, 0, 1) == 1;
+    settings.is_tuned = is_on(*own);
   else if (const auto other = theirs(environment, "DISABLE_STREAM_TUNING"))
-    settings.is_tuned = number(*other, 0, 1) == 0;
+    settings.is_tuned = !is_on(*other);
   if (const auto other = theirs(environment, "MODE")) number(*other, 0, 1024);
 }
 
@@ -151,6 +160,18 @@ void read_stall(GradientSettings& settings, const Environment& environment) {
     throw e.during(stall->name);
   }
   if (settings.stall.count() == 0) refuse(*stall, "above 0");
+}
+
+/// Both have files of the same names, of which the last one written would stay.
+void check_folders(const GradientSettings& settings) {
+  const auto whole = [](const std::string& folder) {
+    return std::filesystem::path(folder + "/").lexically_normal();
+  };
+  if (settings.timeline.empty() || settings.counters.empty()) return;
+  if (whole(settings.timeline) != whole(settings.counters)) return;
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_COUNTERS is '" + printable(settings.counters, 200) +
+                                    "', the folder of FASTGPU_COMM_TIMELINE, and both write "
+                                    "rank-<number>.json: name two folders");
 }
 
 constexpr std::string_view kOwnNames = "fastgpu_comm.";
@@ -173,15 +194,20 @@ bool keeps_float32(const GradientTable& table, GradientId id, const GradientSett
 
 }  // namespace
 
+GradientSettings record_settings(const Environment& environment) {
+  GradientSettings settings{.timeline = environment("FASTGPU_COMM_TIMELINE").value_or(""),
+                            .counters = environment("FASTGPU_COMM_COUNTERS").value_or("")};
+  check_folders(settings);
+  return settings;
+}
+
 GradientSettings gradient_settings(const Environment& environment) {
-  GradientSettings settings;
+  GradientSettings settings = record_settings(environment);
   read_fusion(settings, environment);
   read_wire(settings, environment);
   read_non_finite(settings, environment);
   read_streams(settings, environment);
   read_stall(settings, environment);
-  settings.timeline = environment("FASTGPU_COMM_TIMELINE").value_or("");
-  settings.counters = environment("FASTGPU_COMM_COUNTERS").value_or("");
   settings.cache = cache_folder(environment);
   settings.device = gpu::device_settings(environment);
   return settings;
@@ -220,6 +246,7 @@ std::uint64_t number_of_wire(const GradientSettings& settings) {
       .add(codec.thin)
       .add(std::bit_cast<std::uint64_t>(codec.momentum))
       .add(codec.warmup)
+      .add(std::bit_cast<std::uint64_t>(codec.memory))
       .value();
 }
 

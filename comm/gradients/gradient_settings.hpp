@@ -59,6 +59,10 @@ constexpr int kMostStreams = 16;
 /// Throws ErrorKind::usage, naming the variable, for an invalid value.
 GradientSettings gradient_settings(const Environment& environment);
 
+/// Reads FASTGPU_COMM_TIMELINE and FASTGPU_COMM_COUNTERS alone. Throws ErrorKind::usage if they are
+/// one folder.
+GradientSettings record_settings(const Environment& environment);
+
 /// Returns true for a name that bindings give to numbers of their own, which must stay exact.
 bool is_own_name(std::string_view name) noexcept;
 

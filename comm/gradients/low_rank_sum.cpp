@@ -117,7 +117,7 @@ void LowRankSum::broadcast_in_node() {
   }
 }
 
-void LowRankSum::keep_residuals(CodecState& state, const GradientSet& applied) const {
+void LowRankSum::keep_residuals(CodecState& state, const GradientSet& applied) {
   std::vector<float> next;
   for (const Matrix& matrix : matrices_) {
     const GradientId id = matrix.piece.gradient;

@@ -44,7 +44,7 @@ class LowRankSum final : public CodeSum {
   void reduce_across_nodes() override;
   void broadcast_in_node() override;
   void wait() override {}
-  void keep_residuals(CodecState& state, const GradientSet& applied) const override;
+  void keep_residuals(CodecState& state, const GradientSet& applied) override;
   std::size_t encoded_bytes() const noexcept override;
 
  private:

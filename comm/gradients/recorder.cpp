@@ -1,11 +1,7 @@
 #include "comm/gradients/recorder.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <ostream>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/trace/clock.hpp"
@@ -13,52 +9,6 @@
 
 namespace fastgpu::comm {
 namespace {
-
-using Nanoseconds = std::chrono::nanoseconds;
-
-Nanoseconds now() {
-  return Timeline::Clock::now().time_since_epoch();
-}
-
-constexpr int kRoundTrips = 8;
-
-/// Returns the lead of this rank's clock. Rank 0 answers every other rank in turn.
-Nanoseconds ahead_of_rank_0(Communicator& control) {
-  std::int64_t remote = 0;
-  const auto bytes = std::as_writable_bytes(std::span(&remote, 1));
-  if (control.rank() == Rank{0}) {
-    for (int rank = 1; rank < control.size(); ++rank)
-      for (int trip = 0; trip < kRoundTrips; ++trip) {
-        control.receive(bytes, {rank});
-        remote = now().count();
-        control.send(bytes, {rank});
-      }
-    return {};
-  }
-  std::vector<RoundTrip> trips;
-  for (int trip = 0; trip < kRoundTrips; ++trip) {
-    const Nanoseconds sent = now();
-    control.send(bytes, {0});
-    control.receive(bytes, {0});
-    trips.push_back({sent, Nanoseconds(remote), now()});
-  }
-  return clock_offset(trips).ahead;
-}
-
-/// The divisor of the time between two writes: a write may take that share.
-constexpr int kShare = 100;
-
-/// Replaces the file in one step: a reader meanwhile finds the complete earlier one.
-void write_file(const std::string& folder, Rank rank, const std::string& suffix,
-                const std::function<void(std::ostream&)>& write) {
-  const std::string name = folder + "/rank-" + std::to_string(rank.value) + suffix;
-  std::error_code ignored;  // Then the file cannot be opened either.
-  std::filesystem::create_directories(folder, ignored);
-  std::ofstream fresh(name + ".new");
-  write(fresh);
-  fresh.close();
-  if (fresh) std::filesystem::rename(name + ".new", name, ignored);
-}
 
 /// Returns one value for each stream.
 template <class Of>
@@ -71,14 +21,14 @@ std::vector<double> by_stream(const GradientCounters& counters, Of of) {
 
 }  // namespace
 
-Recorder::Recorder(Communicator& control, const GradientSettings& settings,
+Recorder::Recorder(Communicator& control, const GradientSettings& settings, Warn warn,
                    Timeline::Clock::duration between_writes)
     : control_(control),
       rank_(control.rank()),
-      timeline_folder_(settings.timeline),
-      counters_folder_(settings.counters),
-      between_writes_(between_writes) {
-  if (timeline_folder_.empty()) return;
+      counters_file_("FASTGPU_COMM_COUNTERS", settings.counters, rank_, warn),
+      timeline_file_("FASTGPU_COMM_TIMELINE", settings.timeline, rank_, std::move(warn)),
+      schedule_(between_writes) {
+  if (!timeline_file_.is_wanted()) return;
   timeline_.emplace();
   ahead_ = ahead_of_rank_0(control);
 }
@@ -91,12 +41,7 @@ Recorder::~Recorder() {
   }
 }
 
-void Recorder::write_timeline() const {
-  write_file(timeline_folder_, rank_, ".json",
-             [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); });
-}
-
-void Recorder::write_counters() const {
+void Recorder::write_counters() {
   const auto whole = [](std::uint64_t count) { return static_cast<double>(count); };
   const Counter counters[] = {
       {"steps", "Steps that have ended", whole(counters_.steps)},
@@ -117,10 +62,12 @@ void Recorder::write_counters() const {
       {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
        by_stream(counters_, [](const StreamCounters& stream) { return stream.wait_seconds; })}};
   const std::vector<LinkCounters> links = control_.links();
-  write_file(counters_folder_, rank_, ".json",
-             [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
-  write_file(counters_folder_, rank_, ".prom",
-             [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
+  counters_file_.write(".json",
+                       [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
+  // Prometheus takes each count of a rank once.
+  if (!counters_file_.is_first()) return;
+  counters_file_.write(
+      ".prom", [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
 }
 
 StreamCounters& Recorder::counters_of(std::size_t stream) {
@@ -139,16 +86,14 @@ void Recorder::ranks_are_late() {
 }
 
 void Recorder::write_if_due() {
-  const auto began = Timeline::Clock::now();
-  if (began < due_) return;
-  write();
-  const auto ended = Timeline::Clock::now();
-  due_ = ended + std::max(between_writes_, kShare * (ended - began));
+  schedule_.write_if_due([this] { write(); });
 }
 
-void Recorder::write() const {
-  if (timeline_) write_timeline();
-  if (!counters_folder_.empty()) write_counters();
+void Recorder::write() {
+  if (timeline_)
+    timeline_file_.write(".json",
+                         [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); });
+  if (counters_file_.is_wanted()) write_counters();
 }
 
 }  // namespace fastgpu::comm

@@ -8,6 +8,7 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_settings.hpp"
+#include "comm/trace/rank_files.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
@@ -40,12 +41,15 @@ struct GradientCounters {
 /// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
 /// in settings.counters, with the counts of the rank's links. It writes when it ends, and before
 /// that every `between_writes`, or less often if that would take more than a hundredth of the time.
-/// The files of a killed rank are not older. Failures are not reported.
+/// The files of a killed rank are not older.
 class Recorder {
  public:
+  using Warn = RankFiles::Warn;
+
   /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
-  /// Borrows the communicator.
-  Recorder(Communicator& control, const GradientSettings& settings,
+  /// Borrows the communicator. `warn` gets a sentence, once for each folder that cannot be written
+  /// to.
+  Recorder(Communicator& control, const GradientSettings& settings, Warn warn = nullptr,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -59,19 +63,17 @@ class Recorder {
 
  private:
   void write_if_due();
-  void write() const;
-  void write_timeline() const;
-  void write_counters() const;
+  void write();
+  void write_counters();
 
   const Communicator& control_;
   Rank rank_;
-  std::string timeline_folder_;
-  std::string counters_folder_;
+  RankFiles counters_file_;
+  RankFiles timeline_file_;
   std::chrono::nanoseconds ahead_{};
   std::optional<Timeline> timeline_;
   GradientCounters counters_;
-  Timeline::Clock::duration between_writes_;
-  Timeline::Clock::time_point due_ = Timeline::Clock::now() + between_writes_;
+  WriteSchedule schedule_;
 };
 
 }  // namespace fastgpu::comm

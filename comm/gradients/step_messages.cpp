@@ -27,7 +27,7 @@ Agreement StepMessages::negotiate(Negotiation::Statement statement) {
   std::vector<std::byte> message;
   while (const auto awaited = negotiation.awaited()) {
     message.resize(awaited->bytes);
-    parts_.communicator.receive(message, awaited->from, reminder);
+    receive(message, awaited->from, reminder);
     negotiation.received(message);
     send(negotiation.take_outgoing());
     for (RankState& each : negotiation.take_late())
@@ -38,6 +38,18 @@ Agreement StepMessages::negotiate(Negotiation::Statement statement) {
   }
   under_way_.clear();
   return negotiation.agreement();
+}
+
+/// Receives a message. A failure names what the late ranks have not made ready.
+void StepMessages::receive(std::span<std::byte> message, Rank from, Reminder& reminder) {
+  try {
+    parts_.communicator.receive(message, from, reminder);
+  } catch (const Error& e) {
+    std::string text = e.what();
+    for (const auto& [rank, state] : late_)
+      text += "; " + describe_late(state, parts_.table);
+    throw Error(e.kind(), text);
+  }
 }
 
 void StepMessages::notify_late(const RankState& mine) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class StepMessages {
   };
 
   void send(std::vector<Negotiation::Outgoing> messages);
+  void receive(std::span<std::byte> message, Rank from, Reminder& reminder);
   void warn_of_stall(Rank awaited, std::uint32_t step, std::chrono::milliseconds waited);
 
   Parts parts_;

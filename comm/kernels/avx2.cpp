@@ -49,10 +49,10 @@ struct Avx2 {
     _mm256_storeu_si256(vectors, _mm256_and_si256(_mm256_sllv_epi32(all, low), sign));
     _mm256_storeu_si256(vectors + 1, _mm256_and_si256(_mm256_sllv_epi32(all, high), sign));
   }
-  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
-                                  std::uint32_t first, std::int32_t limit) noexcept {
+  static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
+                                  std::int32_t limit) noexcept {
     const std::uint32_t bits = joined(reaches(from, limit), reaches(from + 8, limit));
-    return loops::append_lanes<Avx2>(places, numbers, from, first, bits);
+    return loops::append_lanes<Avx2>(places, first, bits);
   }
 
   template <class Vector>

@@ -42,15 +42,14 @@ struct Avx512 {
   static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
     _mm512_storeu_si512(to, _mm512_maskz_set1_epi32(static_cast<__mmask16>(bits), INT32_MIN));
   }
-  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
-                                  std::uint32_t first, std::int32_t limit) noexcept {
+  static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
+                                  std::int32_t limit) noexcept {
     const __m512i bits = _mm512_loadu_si512(from);
     const __m512i magnitudes = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
     const __mmask16 is_large = _mm512_cmpge_epi32_mask(magnitudes, _mm512_set1_epi32(limit));
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i at = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first)));
     _mm512_storeu_si512(places, _mm512_maskz_compress_epi32(is_large, at));
-    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(is_large, bits));
     return static_cast<std::size_t>(__builtin_popcount(is_large));
   }
 

@@ -11,16 +11,12 @@
 
 namespace fastgpu::comm::loops {
 
-/// Writes the lanes of `from` that are set in `bits`, and their places from `first` on.
+/// Writes the places, from `first` on, of the lanes that are set in `bits`.
 template <class Isa>
-std::size_t append_lanes(std::uint32_t* places, float* numbers, const float* from,
-                         std::uint32_t first, std::uint32_t bits) noexcept {
+std::size_t append_lanes(std::uint32_t* places, std::uint32_t first, std::uint32_t bits) noexcept {
   std::size_t found = 0;
-  for (; bits != 0; bits &= bits - 1) {
-    const auto lane = static_cast<std::uint32_t>(__builtin_ctz(bits));
-    places[found] = first + lane;
-    numbers[found++] = from[lane];
-  }
+  for (; bits != 0; bits &= bits - 1)
+    places[found++] = first + static_cast<std::uint32_t>(__builtin_ctz(bits));
   return found;
 }
 
@@ -97,20 +93,19 @@ struct CodeLoops {
     }
   }
 
-  static std::size_t select(std::uint32_t* places, float* numbers, std::size_t room,
-                            const float* values, std::size_t count, std::int32_t limit) noexcept {
+  static std::size_t select(std::uint32_t* places, std::size_t room, const float* values,
+                            std::size_t count, std::uint32_t first, std::int32_t limit) noexcept {
     std::size_t found = 0;
     std::size_t at = 0;
     for (; count - at >= kLanes && room - found >= kLanes; at += kLanes) {
       read_ahead<kLanes>(values + at);
-      found += Machine::append_large(places + found, numbers + found, values + at,
-                                     static_cast<std::uint32_t>(at), limit);
+      found += Machine::append_large(places + found, values + at,
+                                     first + static_cast<std::uint32_t>(at), limit);
     }
     for (; at < count; ++at) {
       if (magnitude(values[at]) < limit) continue;
       if (found == room) return room + 1;
-      places[found] = static_cast<std::uint32_t>(at);
-      numbers[found++] = values[at];
+      places[found++] = first + static_cast<std::uint32_t>(at);
     }
     return found;
   }

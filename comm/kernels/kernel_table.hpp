@@ -54,10 +54,10 @@ struct Kernels {
     /// for a code without feedback.
     EncodeWithFeedback encode_with_feedback = nullptr;
   };
-  /// Writes up to `room` numbers whose magnitudes' bits reach `limit`, and their places, in order.
-  /// The result is their number; room + 1 if there are more.
-  using Select = std::size_t (*)(std::uint32_t* places, float* numbers, std::size_t room,
-                                 const float* values, std::size_t count,
+  /// Writes the places of up to `room` numbers whose magnitudes' bits reach `limit`, in order; the
+  /// place of values[0] is `first`. The result is their number; room + 1 if there are more.
+  using Select = std::size_t (*)(std::uint32_t* places, std::size_t room, const float* values,
+                                 std::size_t count, std::uint32_t first,
                                  std::int32_t limit) noexcept;
   using Clean = void (*)(float* values, std::size_t count) noexcept;
 

@@ -11,9 +11,9 @@
 //   copy(to, from, bytes) past the caches where that is faster
 //   sign_bits(const float*)         one bit for each of 16 numbers, set where the sign is
 //   spread_signs(uint32_t*, bits)   the reverse: 16 numbers, of which the sign bit alone may be set
-//   append_large(places, numbers, const float*, first, limit)
-//                         writes those of 16 numbers whose bits without the sign reach the limit,
-//                         and their places from `first` on; may write up to 16, and returns how
+//   append_large(places, const float*, first, limit)
+//                         writes the places, from `first` on, of those of 16 numbers whose bits
+//                         without the sign reach the limit; may write up to 16, and returns how
 //                         many count
 #pragma once
 

@@ -38,12 +38,12 @@ struct OneByOne {
     for (std::uint32_t i = 0; i < 16; ++i)
       to[i] = (bits >> i) << 31U;
   }
-  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
-                                  std::uint32_t first, std::int32_t limit) noexcept {
+  static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
+                                  std::int32_t limit) noexcept {
     const auto least = static_cast<std::uint32_t>(limit);
     const std::uint32_t bits = bits_of(
         from, [least](std::uint32_t number) { return (number & 0x7fffffffU) >= least ? 1U : 0U; });
-    return loops::append_lanes<OneByOne>(places, numbers, from, first, bits);
+    return loops::append_lanes<OneByOne>(places, first, bits);
   }
 
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {

@@ -1,8 +1,8 @@
 // The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
 // what the compiler has no operators for. These are load and store of kBytes / 4 halves that become
 // floats, store_past_caches of an aligned vector, and the sign_bits, spread_signs and append_large
-// of 16 floats. The last one writes the places and numbers of those whose magnitude reaches a
-// limit, may write up to 16 of each, and returns how many count.
+// of 16 floats. The last one writes the places of those whose magnitude reaches a limit, may
+// write up to 16, and returns how many count.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +47,9 @@ struct VectorMachine {
   static void spread_signs(std::uint32_t* to, std::uint32_t bits) noexcept {
     Isa::spread_signs(to, bits);
   }
-  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
-                                  std::uint32_t first, std::int32_t limit) noexcept {
-    return Isa::append_large(places, numbers, from, first, limit);
+  static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
+                                  std::int32_t limit) noexcept {
+    return Isa::append_large(places, from, first, limit);
   }
 
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {

@@ -1,12 +1,16 @@
 #include "comm/multistep/multistep.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
+#include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -45,15 +49,19 @@ Multistep::Multistep(Communicator& communicator, const MultistepSettings& mode,
     refuse_step(
         "the momentum in FASTGPU_COMM_WIRE is that of each step's gradients, and rounds "
         "have several steps: leave it out");
+  if (settings_.wire == WireType::encoded && settings_.codec.memory > 0)
+    refuse_step(
+        "the memory in FASTGPU_COMM_WIRE is of what each step's gradients have in common, and "
+        "rounds have several steps: leave it out");
 }
 
 Multistep::~Multistep() = default;
 
 std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
   if (!slices_.empty()) refuse_step("tensors are added before begin, not after");
-  for (MultistepTensor& tensor : tensors_)
-    if (tensor.info().name == info.name) refuse_step("'" + info.name + "' is added already");
+  if (names_.contains(info.name)) refuse_step("'" + printable(info.name) + "' is added already");
   tensors_.emplace_back(std::move(info), values);
+  names_.insert(tensors_.back().info().name);
   return tensors_.size() - 1;
 }
 
@@ -90,6 +98,28 @@ void Multistep::begin() {
       tensor.remember(mode().momentum > 0);
     }
   slices_ = std::move(slices);
+}
+
+/// Compares the rounds in which ranks begin or continue: a collective in the first step after
+/// `begin` or a loaded state.
+void Multistep::check_same_round() {
+  if (has_compared_rounds_) return;
+  has_compared_rounds_ = true;
+  const RoundClock::State& clock = clock_.state();
+  Fingerprint others;
+  others.add(std::bit_cast<std::uint64_t>(clock.step_weight)).add(clock.finished_rounds);
+  others.add(static_cast<std::uint8_t>(came_.has_value()));
+  const std::array<std::uint64_t, 2> own{clock.round, others.value()};
+  std::vector<std::array<std::uint64_t, 2>> all(static_cast<std::size_t>(communicator_.size()));
+  communicator_.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+  const auto odd = std::ranges::find_if(all, [&](const auto& each) { return each != all[0]; });
+  if (odd == all.end()) return;
+  constexpr const char* kRemedy = ": load the states of one checkpoint on all ranks";
+  const std::string rank = "rank " + std::to_string(odd - all.begin());
+  if ((*odd)[0] == all[0][0])
+    refuse_step(rank + " continues another training than rank 0" + kRemedy);
+  refuse_step(rank + " continues in round " + std::to_string((*odd)[0]) + ", and rank 0 in round " +
+              std::to_string(all[0][0]) + kRemedy);
 }
 
 void Multistep::check_can_go_on() const {
@@ -137,6 +167,7 @@ void Multistep::take_all(double weight) {
 
 MultistepOutcome Multistep::step() {
   check_can_go_on();
+  check_same_round();
   const double weight = std::exchange(weight_, 1);
   if (mode().mode == MultistepMode::delay) return turn(weight, false);
   if (mode().mode == MultistepMode::accumulate) take_all(weight);
@@ -147,6 +178,7 @@ MultistepOutcome Multistep::finish() {
   check_can_go_on();
   if (contains(taken_, 1))
     refuse_step("a step has gradients that are ready: call step before finish");
+  check_same_round();
   weight_ = 1;
   if (mode().mode == MultistepMode::delay) return turn(0, true);
   if (mode().mode == MultistepMode::accumulate)
@@ -342,7 +374,10 @@ void Multistep::load_state(std::span<const std::byte> saved) {
   }
   if (!is_same) refuse_step("the saved state has other tensors");
   if (under_way_) refuse_step("the state is loaded before the first step");
+  for (std::size_t i = 0; i < slices_.size(); ++i)
+    slices_[i].exchange->check_state(state.codecs[i]);
   clock_.restore(state.clock);
+  has_compared_rounds_ = false;
   came_.reset();
   if (state.unused) {
     verdict_ = *state.unused;

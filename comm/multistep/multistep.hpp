@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
@@ -78,8 +79,9 @@ class Multistep {
   std::vector<std::byte> saved_state();
 
   /// Takes the saved state of the same rank, after `begin`. The parameters have then the values
-  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors;
-  /// then nothing has changed.
+  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors,
+  /// and a damaged one; then nothing has changed. The next step throws it on all ranks if one of
+  /// them has loaded the state of another round, or none.
   void load_state(std::span<const std::byte> saved);
 
  private:
@@ -90,6 +92,7 @@ class Multistep {
     GradientId header{};
   };
 
+  void check_same_round();
   void check_can_go_on() const;
   void check_tensor(std::size_t tensor) const;
   void take(std::size_t tensor, double weight);
@@ -108,6 +111,7 @@ class Multistep {
   GradientEvents* events_;
   RoundClock clock_;
   std::vector<MultistepTensor> tensors_;
+  std::unordered_set<std::string> names_;  ///< Those of the tensors.
   std::vector<Slice> slices_;
   std::vector<std::uint32_t> slice_of_;  ///< The slices, by tensor.
   std::vector<GradientId> id_of_;        ///< The numbers by tensor, in the exchange of its slice.
@@ -117,6 +121,7 @@ class Multistep {
   std::optional<RoundShare> under_way_;  ///< MultistepMode::delay: the round that travels.
   std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
   bool is_over_ = false;
+  bool has_compared_rounds_ = false;  ///< Since `begin`, or since a state was loaded.
 };
 
 }  // namespace fastgpu::comm

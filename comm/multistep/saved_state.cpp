@@ -7,12 +7,13 @@
 
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/fusion/seal.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMultistepMagic = 0x66676d73;  ///< "fgms"
-constexpr std::uint8_t kMultistepFormat = 1;
+constexpr std::uint8_t kMultistepFormat = 2;
 constexpr std::size_t kTensorParts = 5;  ///< Each has its length before it.
 
 /// Appends numbers and texts to bytes that grow.
@@ -33,7 +34,11 @@ class StateWriter {
   }
   StateWriter& text(const std::string& content) { return blob(std::as_bytes(std::span(content))); }
 
-  std::vector<std::byte> take() { return std::move(bytes_); }
+  std::vector<std::byte> take_sealed() {
+    bytes_.resize(bytes_.size() + kSealBytes);
+    seal(bytes_);
+    return std::move(bytes_);
+  }
 
  private:
   std::vector<std::byte> bytes_;
@@ -110,14 +115,18 @@ std::vector<std::byte> encode(const SavedMultistep& state) {
   out.number(std::uint64_t{state.codecs.size()});
   for (const auto& codec : state.codecs)
     out.blob(codec);
-  return out.take();
+  return out.take_sealed();
 }
 
 SavedMultistep decode_multistep(std::span<const std::byte> bytes) {
-  StateReader in(bytes);
-  if (in.number<std::uint32_t>() != kMultistepMagic ||
-      in.number<std::uint8_t>() != kMultistepFormat)
+  StateReader in(without_seal(bytes));
+  if (in.number<std::uint32_t>() != kMultistepMagic)
     throw Error(ErrorKind::usage, "these bytes are no saved state of multistep training");
+  const auto format = in.number<std::uint8_t>();
+  if (format != kMultistepFormat)
+    throw Error(ErrorKind::usage, "a saved state of multistep training has format " +
+                                      std::to_string(format) + ": this library reads format " +
+                                      std::to_string(kMultistepFormat));
   SavedMultistep state;
   state.rank = {static_cast<int>(in.number<std::uint32_t>())};
   state.mode = in.text();
@@ -142,6 +151,9 @@ SavedMultistep decode_multistep(std::span<const std::byte> bytes) {
   for (auto& codec : state.codecs)
     codec = in.blob();
   in.expect_end();
+  if (!has_seal(bytes))
+    throw Error(ErrorKind::usage,
+                "a saved state of multistep training is damaged: its numbers have changed");
   return state;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/counted.hpp"
 #include "base/descriptors.hpp"
@@ -26,10 +27,11 @@ namespace fastgpu::comm {
 namespace {
 
 /// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
-/// rank would measure its networks, address; length of the card for the fabric, card; number of
+/// rank would measure its networks, algorithm (0 if none is named), library of collectives,
+/// address; length of the card for the fabric, card; number of
 /// further networks, addresses there; number of further devices of fabrics, and for each the length
 /// of its card, card.
-constexpr std::size_t kHead = 4;
+constexpr std::size_t kHead = 6;
 constexpr std::size_t kMaxAddress = 255;
 constexpr std::size_t kCard = kHead + kMaxAddress;
 constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
@@ -131,6 +133,8 @@ Introduction introduction_of(const TriedWays& ways, const Wishes& wishes) {
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
   mine[3] = static_cast<std::byte>(wishes.may_measure);
+  mine[4] = static_cast<std::byte>(wishes.algorithm ? 1 + static_cast<int>(*wishes.algorithm) : 0);
+  mine[5] = static_cast<std::byte>(wishes.collectives);
   if (ways.shared) put(mine, 0, kHead, ways.shared->address());
   const auto fabrics = ways.fabrics();
   mine[kDevices] = static_cast<std::byte>(ways.further.size());
@@ -167,6 +171,17 @@ std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
     addresses.push_back(*address);
   }
   return addresses;
+}
+
+/// Throws usage if a rank has another value of a variable that all ranks need to have alike.
+void check_shared_wishes(const Introduction& theirs, Rank rank, const Introduction& mine) {
+  constexpr std::pair<std::size_t, const char*> kShared[] = {{2, "FASTGPU_COMM_TRANSPORT"},
+                                                             {4, "FASTGPU_COMM_ALGORITHM"},
+                                                             {5, "FASTGPU_COMM_COLLECTIVES"}};
+  for (const auto& [place, name] : kShared)
+    if (theirs[place] != mine[place])
+      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has another " + name +
+                                        ": all ranks need the same");
 }
 
 /// Throws usage if a rank has not named as many devices as this one.
@@ -377,6 +392,18 @@ bool takes_several_devices(const Wishes& wishes) {
   return is_by_fabric && !wishes.fabric.further_devices.empty();
 }
 
+/// Returns whether a connection does not leave this host. One is faster than several there: what is
+/// under way stays in the caches.
+bool is_within_host(int socket) {
+  try {
+    const Endpoint here = local_end(socket);
+    const Endpoint there = remote_end(socket);
+    return here.family == there.family && here.address == there.address;
+  } catch (const Error&) {
+    return false;  // The other side has hung up, as its use will show.
+  }
+}
+
 /// Returns the number of sockets to each rank: one where another transport carries the data.
 std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
                           const std::vector<int>& wished) {
@@ -387,7 +414,10 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
     if (connections.shared && connections.shared->reaches(rank)) continue;
     const bool is_for_notices = !connections.is_hybrid || connections.are_sockets_spared;
     if (is_by_fabric(connections, rank) && is_for_notices) continue;
-    const int usual = usual_flows(connections.topology, connections.rank, rank);
+    const bool is_alone = !connections.is_hybrid && wishes.further.empty();
+    const int usual = is_alone && is_within_host(connections.sockets[r].front().get())
+                          ? 1
+                          : usual_flows(connections.topology, connections.rank, rank);
     const int theirs = wished[r] == 0 ? usual : wished[r];
     flows[r] = whole_rounds(std::min(wishes.flows.value_or(usual), theirs),
                             static_cast<int>(wishes.further.size()) + 1);
@@ -427,10 +457,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   Round round(connections.rank, connections.sockets, deadline);
   const Introduction mine = introduction_of(ways, wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
-    if (theirs[2] != mine[2])
-      throw Error(ErrorKind::usage, "rank " + std::to_string(r) +
-                                        " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
-                                        "same");
+    check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
     check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
     answers[r] = {connect({static_cast<int>(r)}, theirs, ways)};
     sockets.wished[r] = std::to_integer<int>(theirs[1]);

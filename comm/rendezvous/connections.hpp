@@ -71,7 +71,9 @@ struct Connections {
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
-  NetworkTransport transport = NetworkTransport::tcp;  ///< The other side's must be the same.
+  NetworkTransport transport = NetworkTransport::tcp;       ///< The other side's must be the same.
+  std::optional<Algorithm> algorithm{};                     ///< The same.
+  CollectiveLibrary collectives = CollectiveLibrary::ours;  ///< The same.
   fabric::FabricSettings fabric{};
   std::string near{};        ///< This machine's address on the way to the others; empty: unknown.
   bool may_measure = false;  ///< Whether networks may be measured to choose among them.
@@ -99,7 +101,8 @@ struct FurtherSockets {
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
-/// once. Throws ErrorKind::usage where transports or the numbers of networks or devices differ,
+/// once. Throws ErrorKind::usage where transports, algorithms, libraries of collectives, or the
+/// numbers of networks or devices differ,
 /// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
 /// does.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);

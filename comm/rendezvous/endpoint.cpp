@@ -169,8 +169,11 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next)
     if (const auto endpoint = to_endpoint(one->ai_addr)) endpoints.push_back(*endpoint);
   if (!endpoints.empty()) return endpoints;
+  const std::string doing = "the address of rank 0, '" + printable(host) + "'";
+  if (status == EAI_SYSTEM) throw system_error(doing, errno);
   const std::string why = status == 0 ? "it has no internet address" : ::gai_strerror(status);
-  throw Error(ErrorKind::not_found, "the address of rank 0, '" + printable(host) + "': " + why);
+  const bool is_unknown = status == 0 || status == EAI_NONAME || status == EAI_NODATA;
+  throw Error(is_unknown ? ErrorKind::not_found : ErrorKind::local, doing + ": " + why);
 }
 
 std::uint32_t number_of_interface(const std::string& interface) {

@@ -5,9 +5,12 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/common/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// Gives link-local addresses the zone of FASTGPU_COMM_INTERFACE. Throws usage if that variable is
 /// not set, or names another interface than the address.
@@ -58,6 +61,19 @@ std::vector<Endpoint> meeting_points(const JobPlace& place) {
                                       printable(place.master_host) +
                                       "' is no loopback address: give all ranks the same secret");
   return points;
+}
+
+std::vector<Endpoint> await_name(const std::function<std::vector<Endpoint>()>& find,
+                                 Deadline deadline) {
+  for (auto pause = 50ms;; pause = std::min<std::chrono::milliseconds>(2 * pause, 1s)) {
+    try {
+      return find();
+    } catch (const Error& e) {
+      const bool may_come = e.kind() == ErrorKind::not_found || e.kind() == ErrorKind::local;
+      if (!may_come || deadline.passed()) throw;
+    }
+    poll_until({}, within(deadline, pause));
+  }
 }
 
 Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port) {

@@ -1,9 +1,12 @@
 // The addresses at which the ranks of a job meet rank 0, and those at which a rank listens.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "comm/common/deadline.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/rank_environment.hpp"
 
@@ -16,6 +19,15 @@ bool has_secret(const JobPlace& place);
 /// there is no secret and none of them is of loopback, and for an address of one link whose
 /// interface is not named, or is another.
 std::vector<Endpoint> meeting_points(const JobPlace& place);
+
+/// The time for which ranks wait for the name of rank 0: where hosts get their names as they start,
+/// as in Kubernetes, name servers learn them some seconds later.
+constexpr std::chrono::seconds kNameTimeout{15};
+
+/// Calls `find` again while it throws ErrorKind::not_found or local, at most until `deadline`.
+/// Returns what it found, or throws what it threw last.
+std::vector<Endpoint> await_name(const std::function<std::vector<Endpoint>()>& find,
+                                 Deadline deadline);
 
 /// Returns the address to listen at on the network of `nearby`, an address of this machine or its
 /// loopback interface.

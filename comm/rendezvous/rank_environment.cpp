@@ -52,8 +52,23 @@ Variable master(const Environment& environment, const std::string& name) {
                                     "mpirun starts them, and RANK is not set, MPI tells it");
 }
 
+/// Returns a name or an address, without the brackets of an IPv6 address. Throws usage for text
+/// that no name server is to be asked for.
+std::string host_from(const Variable& variable) {
+  const std::string& text = variable.value;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, variable.name + " is '" + printable(text) + "', " + why);
+  };
+  if (text.starts_with('[') && text.ends_with(']')) return text.substr(1, text.size() - 2);
+  if (text.find_first_of("/ \t\r\n") != std::string::npos)
+    refuse("not a host name or an address, such as node-0 or 10.0.0.1");
+  if (std::ranges::count(text, ':') == 1 || text.find("]:") != std::string::npos)
+    refuse("with a port: that is MASTER_PORT or FASTGPU_COMM_MASTER_PORT");
+  return text;
+}
+
 void read_master(JobPlace& place, const Environment& environment) {
-  place.master_host = master(environment, "MASTER_ADDR").value;
+  place.master_host = host_from(master(environment, "MASTER_ADDR"));
   const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
   place.master_port = static_cast<std::uint16_t>(port);
 }
@@ -223,6 +238,21 @@ void read_interfaces(JobPlace& place, const std::string& text) {
 
 }  // namespace
 
+std::optional<std::string> doubt_of_lone_rank(const Environment& environment) {
+  for (const char* const rank : {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK"})
+    if (environment(rank)) return std::nullopt;
+  std::string signs;
+  for (const char* const name : {"SLURM_STEP_NUM_TASKS", "PMI_SIZE"})  // Of srun; of MPICH's kin.
+    if (const auto text = environment(name); text && to_number<int>(*text).value_or(0) > 1)
+      append_item(signs, std::string(name) + " is '" + printable(*text) + "'");
+  for (const char* const name : {"FASTGPU_COMM_MASTER_ADDR", "MASTER_ADDR", "LOCAL_RANK"})
+    if (const auto text = environment(name); text && signs.empty())
+      signs = std::string(name) + " is '" + printable(*text) + "'";
+  if (signs.empty()) return std::nullopt;
+  return "this process is a job of one rank, because RANK and WORLD_SIZE are not set, although " +
+         signs + ": set both if it is one rank of several, or RANK=0 and WORLD_SIZE=1";
+}
+
 JobPlace job_place(const Environment& environment) {
   JobPlace place;
   const bool is_plain = environment("RANK") || environment("WORLD_SIZE");
@@ -247,8 +277,10 @@ JobPlace job_place(const Environment& environment) {
   if (const auto text = environment("FASTGPU_COMM_FLOWS"))
     place.flows = number({"FASTGPU_COMM_FLOWS", *text}, 1, kMostFlows);
   if (const auto text = environment("FASTGPU_COMM_SHARED_MEMORY")) {
-    const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
-    place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
+    if (*text != "0" && *text != "1")
+      throw Error(ErrorKind::usage,
+                  "FASTGPU_COMM_SHARED_MEMORY is '" + printable(*text) + "', not 0 or 1");
+    place.shared_memory = *text == "1" ? SharedMemory::on : SharedMemory::off;
   }
   if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
   place.fabric = fabric_settings(environment, place);

@@ -80,4 +80,8 @@ struct JobPlace {
 /// or not valid.
 JobPlace job_place(const Environment& environment);
 
+/// Returns a warning if no variable of the rank is set, and others show that a launcher has started
+/// several processes, or was to: each of them would train alone.
+std::optional<std::string> doubt_of_lone_rank(const Environment& environment);
+
 }  // namespace fastgpu::comm

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <span>
 
+#include "comm/communicator/communicator.hpp"
+
 namespace fastgpu::comm {
 
 /// One message there and back. `sent` and `received` are of our clock, `remote` of the other.
@@ -22,5 +24,9 @@ struct ClockOffset {
 /// Estimates from the quickest of them, because the delay of the others reveals nothing about
 /// clocks. At least one.
 ClockOffset clock_offset(std::span<const RoundTrip> trips);
+
+/// Returns the lead of this rank's clock over that of rank 0, which answers the other ranks in
+/// turn. A collective.
+std::chrono::nanoseconds ahead_of_rank_0(Communicator& control);
 
 }  // namespace fastgpu::comm

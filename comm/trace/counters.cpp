@@ -47,8 +47,10 @@ std::string counters_prometheus(std::span<const Counter> counters,
   const std::string of_rank = "rank=\"" + std::to_string(rank.value) + "\"";
   std::string text;
   for (const Counter& counter : counters) {
-    const std::string name = "fastgpu_comm_" + std::string(counter.name) + "_total";
-    text += "# HELP " + name + " " + std::string(counter.help) + "\n# TYPE " + name + " counter\n";
+    const std::string name =
+        "fastgpu_comm_" + std::string(counter.name) + (counter.is_state ? "" : "_total");
+    text += "# HELP " + name + " " + std::string(counter.help) + "\n# TYPE " + name +
+            (counter.is_state ? " gauge\n" : " counter\n");
     if (counter.by_stream.empty()) text += sample(name, of_rank, counter.value);
     for (std::size_t stream = 0; stream < counter.by_stream.size(); ++stream)
       text += sample(name, of_rank + ",lane=\"" + std::to_string(stream) + "\"",

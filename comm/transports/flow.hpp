@@ -20,6 +20,10 @@ class FrameEvents {
   /// Whether there is room for the next frame.
   virtual bool may_read() const noexcept = 0;
 
+  /// Returns whether the bytes of a chunk may stay in the connection for the moment: they would be
+  /// copied twice more.
+  virtual bool may_stay(const Frame& frame) = 0;
+
   /// Returns the memory for the bytes of a chunk as they come; empty if `arrived` is to get them
   /// together.
   virtual std::span<std::byte> target_of(const Frame& frame) = 0;

@@ -35,13 +35,13 @@ TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
 
 Flow::Remains TcpFlow::give_up() noexcept {
   Remains remains{.socket = std::move(socket_)};
-  const bool is_in_target = has_frame_ && target_.data() != staged_.get();
+  const bool is_in_target = has_target_ && target_.data() != staged_.get();
   if (is_in_target) remains.half_read = frame_;
   head_.clear();
   head_begin_ = 0;
   body_ = {};
   owner_ = nullptr;
-  has_frame_ = false;
+  has_frame_ = has_target_ = false;
   ahead_begin_ = ahead_end_ = 0;
   return remains;
 }
@@ -101,12 +101,19 @@ bool TcpFlow::is_silent() const noexcept {
   return comm::is_silent(socket_.get());
 }
 
-std::size_t TcpFlow::receive(std::span<std::byte> into) {
-  const ssize_t result = ::recv(socket_.get(), into.data(), into.size(), MSG_DONTWAIT);
+/// Fills `into`, and then `ahead`, the room for what is read ahead; returns the bytes of `into`.
+std::size_t TcpFlow::receive(std::span<std::byte> into, std::span<std::byte> ahead) {
+  iovec parts[2] = {{into.data(), into.size()}, {ahead.data(), ahead.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
   if (result == 0) end(ECONNRESET);
   const std::size_t read = moved(result);
-  is_drained_ = read < into.size();
-  return read;
+  is_drained_ = read < into.size() + ahead.size();
+  const std::size_t of_body = std::min(read, into.size());
+  ahead_end_ += read - of_body;
+  return of_body;
 }
 
 bool TcpFlow::read(FrameEvents& events) {
@@ -122,18 +129,26 @@ bool TcpFlow::read(FrameEvents& events) {
       take_ahead(header);
       frame_ = decode_frame(header);
       has_frame_ = true;
-      filled_ = 0;
-      target_ = events.target_of(frame_);
-      if (target_.empty()) {
-        if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
-        target_ = {staged_.get(), frame_.length};
-      }
     }
+    if (!has_target_ && !find_target(events, i >= kFramesATurn)) return has_moved;
     const std::size_t before = filled_;
     const bool is_whole = read_body(events);
     has_moved = has_moved || filled_ != before || is_whole;
     if (!is_whole) return has_moved;
   }
+  return true;
+}
+
+/// Returns whether the frame is to be read. The rest of one that is not makes the socket readable:
+/// its bytes are more than what is read ahead.
+bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
+  if (is_long(frame_) && (is_turn_over || events.may_stay(frame_))) return false;
+  has_target_ = true;
+  filled_ = 0;
+  target_ = events.target_of(frame_);
+  if (!target_.empty()) return true;
+  if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
+  target_ = {staged_.get(), frame_.length};
   return true;
 }
 
@@ -143,9 +158,8 @@ bool TcpFlow::read_ahead() {
   std::memmove(ahead_.get(), ahead_.get() + ahead_begin_, left);
   ahead_begin_ = 0;
   ahead_end_ = left;  // What was there before is not read again, even if the connection has ended.
-  const std::size_t read = receive({ahead_.get() + left, kAhead - left});
-  ahead_end_ += read;
-  return read > 0;
+  receive({}, {ahead_.get() + left, kAhead - left});
+  return ahead_end_ > left;
 }
 
 /// True once the frame is whole, and handed over.
@@ -155,9 +169,11 @@ bool TcpFlow::read_body(FrameEvents& events) {
   filled_ += ready;
   while (filled_ < frame_.length) {
     if (is_drained_) return false;
-    filled_ += receive(target_.subspan(filled_));
+    ahead_begin_ = ahead_end_ = 0;
+    // The header of the next chunk comes with this one.
+    filled_ += receive(target_.subspan(filled_), {ahead_.get(), is_long(frame_) ? kAhead : 0});
   }
-  has_frame_ = false;
+  has_frame_ = has_target_ = false;
   events.arrived(frame_, target_);
   return true;
 }

@@ -45,10 +45,12 @@ class TcpFlow final : public Flow {
 
  private:
   void add_header(const Frame& frame);
-  std::size_t receive(std::span<std::byte> into);
+  std::size_t receive(std::span<std::byte> into, std::span<std::byte> ahead);
   std::size_t moved(ssize_t result);
   [[noreturn]] void end(int error);
   bool read_ahead();
+  static bool is_long(const Frame& frame) noexcept { return frame.length > kAhead; }
+  bool find_target(FrameEvents& events, bool is_turn_over);
   bool read_body(FrameEvents& events);
   void take_ahead(std::span<std::byte> into) noexcept;
 
@@ -69,6 +71,7 @@ class TcpFlow final : public Flow {
   std::size_t ahead_end_ = 0;
   bool is_drained_ = false;  ///< Whether the last receive took all that there was.
   bool has_frame_ = false;
+  bool has_target_ = false;
   Frame frame_{};
   std::span<std::byte> target_{};
   std::size_t filled_ = 0;

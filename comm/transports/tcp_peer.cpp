@@ -175,6 +175,7 @@ bool TcpPeer::give_again(std::size_t flow) {
 
 bool TcpPeer::give_chunk(std::size_t flow) {
   if (sending_.empty() || !flows_[flow]->has_room() || !may_carry(flow)) return false;
+  if (flows_[flow]->carries_notices() && has_had_its_turn()) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
   const Frame frame{.kind = TcpFrameKind::chunk,
@@ -184,6 +185,7 @@ bool TcpPeer::give_chunk(std::size_t flow) {
                     .total = message->bytes.size()};
   const auto body = message->bytes.subspan(cut, size);
   begin(flow, {.frame = frame, .body = body, .owner = message});
+  if (flows_[flow]->carries_notices()) written_in_turn_ += size;
   cut += size;
   if (cut == message->bytes.size()) sending_.pop_front();
   return true;
@@ -210,9 +212,13 @@ void TcpPeer::count_sent(Outgoing& message, std::size_t bytes) {
   if (message.moved == message.bytes.size()) events_.sent(message);
 }
 
-bool TcpPeer::has_work_for(std::size_t flow) const noexcept {
-  return !flows_[flow]->is_idle() || (may_use(flow) && (!controls_.empty() || !again_.empty() ||
-                                                        (!sending_.empty() && may_carry(flow))));
+bool TcpPeer::is_held_back() const noexcept {
+  if (sending_.empty() || !has_had_its_turn()) return false;
+  for (std::size_t flow = 0; flow < flows_.size(); ++flow) {
+    const bool has_room = flows_[flow]->carries_notices() && flows_[flow]->is_idle();
+    if (has_room && may_use(flow) && may_carry(flow)) return true;
+  }
+  return false;
 }
 
 bool TcpPeer::is_flushed() const noexcept {
@@ -331,8 +337,8 @@ void TcpPeer::send_confirmations() {
 
 // ---- receiving ----
 
-bool TcpPeer::read(std::size_t flow) {
-  const std::size_t before = std::exchange(reading_, flow);
+bool TcpPeer::read(std::size_t flow, UnaskedChunks unasked) {
+  const Reading before = std::exchange(reading_, {flow, unasked});
   try {
     const bool has_moved = flows_[flow]->is_open() && flows_[flow]->read(*this);
     reading_ = before;
@@ -376,6 +382,12 @@ void TcpPeer::promise(Expected& expected, const Frame& frame) {
   if (expected.promised > frame.total) refuse_tcp("it sent bytes twice");
 }
 
+bool TcpPeer::may_stay(const Frame& frame) {
+  return reading_.unasked == UnaskedChunks::left && !is_ending_ &&
+         frame.kind == TcpFrameKind::chunk && frame.total <= kMostAhead &&
+         incoming_.find(frame.tag) == nullptr;
+}
+
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
   if (frame.kind != TcpFrameKind::chunk) return {};
   Expected* const expected = incoming_.find(frame.tag);
@@ -387,7 +399,7 @@ std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
 }
 
 void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
-  if (!logs_.empty() && FrameLog::counts(frame.kind)) logs_[reading_].arrived();
+  if (!logs_.empty() && FrameLog::counts(frame.kind)) logs_[reading_.flow].arrived();
   switch (frame.kind) {
     case TcpFrameKind::chunk:
       return chunk_arrived(frame, bytes);
@@ -422,7 +434,7 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
 void TcpPeer::about_connection(const Frame& frame) {
   if (logs_.empty()) refuse_tcp("it confirms frames, which this rank does not ask for");
   if (frame.kind == TcpFrameKind::number)
-    logs_[reading_].peers_number = frame.offset;
+    logs_[reading_.flow].peers_number = frame.offset;
   else if (frame.kind == TcpFrameKind::taken)
     confirm(frame);
   else
@@ -443,7 +455,7 @@ void TcpPeer::asked_for(MessageTag tag) {
 }
 
 void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
-  flows_[reading_]->link().count_received(bytes.size());
+  flows_[reading_.flow]->link().count_received(bytes.size());
   if (Expected* const expected = incoming_.find(frame.tag)) {
     Incoming& message = *expected->message;
     check(message, frame);

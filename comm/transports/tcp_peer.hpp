@@ -23,9 +23,16 @@ constexpr std::size_t kUnasked = 64 << 10;
 /// connection has room: on a full link its question takes as long as the bytes before it.
 constexpr std::size_t kMostAhead = 2 << 20;
 
+/// The bytes of messages that are given to the connections to a peer before its own are read.
+constexpr std::size_t kMostATurn = 256 << 10;
+
 /// Whether a peer confirms the frames that have come. If it does, a connection that fails is given
 /// up, its frames go by the others, and a message is sent once all of it has come.
 enum class Confirmation : std::uint8_t { none, of_frames };
+
+/// What becomes of long chunks that no receive has asked for yet: they are read and kept, or left
+/// in their connection, from which a receive takes them without a copy.
+enum class UnaskedChunks : std::uint8_t { kept, left };
 
 /// The connections to a peer, and perhaps a flow by another network.
 using Flows = std::vector<std::unique_ptr<Flow>>;
@@ -71,7 +78,7 @@ class TcpPeer final : public FrameEvents {
   void use_flows(std::size_t flows) noexcept { used_ = flows; }
 
   /// Reads what there is from a connection; as TcpFlow::read.
-  bool read(std::size_t flow);
+  bool read(std::size_t flow, UnaskedChunks unasked = UnaskedChunks::kept);
 
   // ---- where the peer confirms frames ----
   bool has_unconfirmed() const noexcept;
@@ -89,10 +96,12 @@ class TcpPeer final : public FrameEvents {
   /// sent its own number. From the first call on the peer confirms frames, and so does this rank.
   void add(std::unique_ptr<Flow> flow);
 
-  /// Writes what connections take now. Throws where one is gone.
+  /// Writes what connections take now, but of messages only some bytes a turn: meanwhile others
+  /// come, and what is read soon is in the cache still. Throws where a connection is gone.
   bool write();
-  /// Whether this connection has something to write as soon as it can.
-  bool has_work_for(std::size_t flow) const noexcept;
+  void next_turn() noexcept { written_in_turn_ = 0; }
+  /// Whether there are bytes of messages for the next turn, and a connection that has room.
+  bool is_held_back() const noexcept;
   bool is_flushed() const noexcept;
   /// Whether messages wait for room in a connection.
   bool has_queued() const noexcept { return !sending_.empty(); }
@@ -117,6 +126,7 @@ class TcpPeer final : public FrameEvents {
   /// The connection has ended, and what is left in it is read.
   void read_to_the_end() noexcept { is_ending_ = true; }
 
+  bool may_stay(const Frame& frame) override;
   std::span<std::byte> target_of(const Frame& frame) override;
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
 
@@ -140,6 +150,7 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
+  bool has_had_its_turn() const noexcept { return written_in_turn_ >= kMostATurn; }
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;
   bool may_carry(std::size_t flow) const noexcept;
@@ -178,17 +189,23 @@ class TcpPeer final : public FrameEvents {
 
   std::size_t first_flows_;     ///< The number of connections at the beginning.
   std::vector<FrameLog> logs_;  ///< The logs, by connection; empty if the peer confirms nothing.
-  std::size_t reading_ = 0;     ///< The connection whose frames come.
+  /// The connection whose frames come, and the rule for them.
+  struct Reading {
+    std::size_t flow = 0;
+    UnaskedChunks unasked = UnaskedChunks::kept;
+  };
+  Reading reading_{};
   std::vector<RetiredFlow> retired_;
   int retired_flows_ = 0;
   std::deque<SentFrame> again_;  ///< The frames of connections that were given up.
 
   std::vector<CarrierCard> cards_;
   std::deque<SentFrame> controls_;
-  std::deque<Sending> sending_;    ///< The most urgent first.
-  TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.
-  TagTable<std::size_t> ahead_;    ///< Bytes of those that go, or have gone, without that.
-  std::size_t ahead_bytes_ = 0;    ///< The bytes in `ahead_`.
+  std::deque<Sending> sending_;      ///< The most urgent first.
+  std::size_t written_in_turn_ = 0;  ///< Bytes of messages that were given to connections.
+  TagTable<Outgoing*> unwanted_;     ///< Long messages that the peer has not asked for, and waits.
+  TagTable<std::size_t> ahead_;      ///< Bytes of those that go, or have gone, without that.
+  std::size_t ahead_bytes_ = 0;      ///< The bytes in `ahead_`.
   TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
   TagTable<Expected> incoming_;
   TagTable<Arrival> arrivals_;

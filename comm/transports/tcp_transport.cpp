@@ -27,6 +27,9 @@ constexpr std::uint64_t kMade = UINT64_MAX;
 /// A number in place of a flow's, for the descriptors of other networks.
 constexpr std::uint64_t kCarried = UINT64_MAX - 1;
 
+/// The turns in which nothing moves before chunks are read that no receive has asked for.
+constexpr int kTurnsOfPatience = 8;
+
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
 /// A question for room needs time for its answer.
@@ -164,6 +167,7 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
+  if (!waiting_.empty()) return false;
   for (const auto& network : networks_)
     if (!network->may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
@@ -205,8 +209,8 @@ void TcpTransport::receive(Incoming& message) {
   } catch (const Error& e) {
     return lose(message.peer, e);
   }
-  if (from->is_open()) write(*from);
   if (from->is_open()) resume_if_room(*from);
+  if (from->is_open() && !from->is_flushed()) write_next_turn(*from);
 }
 
 void TcpTransport::send_control(Rank rank, TcpFrameKind kind, std::span<const std::byte> bytes) {
@@ -271,11 +275,12 @@ void TcpTransport::write(TcpPeer& peer) {
 void TcpTransport::poll_for_writing(TcpPeer& peer) {
   auto& flows = peer.flows();
   for (std::size_t f = 0; f < flows.size(); ++f) {
-    const bool wants = peer.has_work_for(f);
+    const bool wants = !flows[f]->is_idle();
     if (wants == flows[f]->wants_to_write) continue;
     flows[f]->wants_to_write = wants;
     poll_for(peer, f);
   }
+  if (peer.is_held_back()) write_next_turn(peer);
 }
 
 void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
@@ -322,15 +327,49 @@ void TcpTransport::process_ended(Rank rank) {
   if (from->is_open()) lose(rank, Error(ErrorKind::remote, "its process has ended"));
 }
 
+/// Lets the next turn write what a peer is to get and no full connection holds up.
+void TcpTransport::write_next_turn(TcpPeer& peer) {
+  if (!std::exchange(watch_of(peer.rank()).is_waiting, true)) waiting_.push_back(peer.rank());
+}
+
+bool TcpTransport::write_waiting() {
+  const bool has_some = !waiting_.empty();
+  for (const Rank rank : std::exchange(waiting_, {})) {
+    watch_of(rank).is_waiting = false;
+    TcpPeer* const to = peer(rank);
+    if (to == nullptr) continue;
+    to->next_turn();
+    write(*to);
+  }
+  return has_some;
+}
+
 bool TcpTransport::progress() {
+  bool has_moved = write_waiting();
+  has_moved = read_ready() || has_moved;
+  for (const auto& network : networks_)
+    has_moved = network->progress() || has_moved;
+  if (confirmation_ == Confirmation::of_frames) look_at_connections();
+  for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
+    if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
+  turns_in_vain_ = has_moved ? 0 : std::min(turns_in_vain_ + 1, kTurnsOfPatience);
+  return has_moved;
+}
+
+/// Asks the kernel which connections have something to read, or room, and moves that.
+bool TcpTransport::read_ready() {
   epoll_event ready[kEventsATurn];
   const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
+  // A receive may be about to ask for them; a rank with nothing else to do keeps them.
+  const auto unasked =
+      turns_in_vain_ < kTurnsOfPatience ? UnaskedChunks::left : UnaskedChunks::kept;
   bool has_moved = false;
   for (int i = 0; i < count; ++i) {
     if (ready[i].data.u64 == kMade) add_made();
     if (ready[i].data.u64 >= kCarried) continue;  // Networks are looked at in each turn.
     const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
     if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
+      peer(rank)->next_turn();
       write(*peer(rank));
       has_moved = true;
     }
@@ -344,24 +383,22 @@ bool TcpTransport::progress() {
       peer(rank)->read_to_the_end();
       resume_if_room(*peer(rank));
     }
-    has_moved = read(rank, ready[i].data.u64 & 0xffff) || has_moved;
+    has_moved = read(rank, ready[i].data.u64 & 0xffff, unasked) || has_moved;
   }
-  for (const auto& network : networks_)
-    has_moved = network->progress() || has_moved;
-  if (confirmation_ == Confirmation::of_frames) look_at_connections();
-  for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
-    if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
 }
 
-bool TcpTransport::read(Rank rank, std::size_t flow) {
+bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
   TcpPeer* const from = peer(rank);
   if (from == nullptr) return false;
   try {
-    const bool has_moved = from->read(flow);
+    const bool has_moved = from->read(flow, unasked);
     close_retired(*from);
     take_cards(*from);
-    if (has_moved) write(*from);  // What the peer has asked for.
+    if (has_moved) {
+      from->next_turn();
+      write(*from);  // What the peer has asked for, too.
+    }
     pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {

@@ -74,8 +74,9 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
  private:
   /// How one peer is polled.
   struct Watch {
-    UniqueFd process{};      ///< Absent for a peer of another host.
-    bool is_paused = false;  ///< True while it is not read.
+    UniqueFd process{};       ///< Absent for a peer of another host.
+    bool is_paused = false;   ///< True while it is not read.
+    bool is_waiting = false;  ///< True while the next turn is to write to it.
   };
 
   // CarrierHub.
@@ -85,7 +86,8 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   TcpLinks& link_counters() noexcept override { return links_; }
   TransportEvents& reports() noexcept override { return events_; }
   void write(TcpPeer& peer) override;
-  bool read(Rank rank, std::size_t flow) override;
+  bool read(Rank rank, std::size_t flow) override { return read(rank, flow, UnaskedChunks::kept); }
+  bool read(Rank rank, std::size_t flow, UnaskedChunks unasked);
   void watch(int descriptor) override;
   void unwatch(int descriptor) noexcept override;
 
@@ -96,6 +98,9 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   void resume_if_room(TcpPeer& peer);
   void process_ended(Rank rank);
   void poll_for_writing(TcpPeer& peer);
+  void write_next_turn(TcpPeer& peer);
+  bool write_waiting();
+  bool read_ready();
   void take_cards(TcpPeer& from);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
@@ -118,7 +123,9 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
       networks_{};                               ///< The networks beside the connections.
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
   std::vector<Watch> watches_;                   ///< The watches, by rank.
+  std::vector<Rank> waiting_{};                  ///< Peers that the next turn writes to.
   int paused_ = 0;                               ///< Peers.
+  int turns_in_vain_ = 0;                        ///< The last ones, in which nothing moved.
   int most_flows_ = 1;
   TcpLinks links_;
   std::unique_ptr<Reconnector> reconnector_{};  ///< Null: no connection is replaced.

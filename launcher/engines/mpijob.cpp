@@ -8,9 +8,11 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "base/units.hpp"
 #include "http/urls.hpp"
 #include "launcher/kubernetes/api.hpp"
+#include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -179,6 +181,15 @@ JobOutcome outcome_of_mpijob(const MpiJobState& job, const std::optional<Launche
           .cause = JobEndCause::failure};
 }
 
+/// Returns the number behind a text, and blanks; absent without one.
+std::optional<int> number_after(std::string_view words, std::string_view text) {
+  const auto at = words.find(text);
+  if (at == words.npos) return std::nullopt;
+  words.remove_prefix(at + text.size());
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  return leading_number<int>(words);
+}
+
 }  // namespace
 
 MpiJobSize mpijob_size(const JobSpec& spec) {
@@ -263,6 +274,8 @@ MpiJobState parse_mpijob(const json& object) {
     throw Error(ErrorKind::remote, "Kubernetes: the answer is no MPIJob");
   const json status = optional_field(object, "status", json::value_t::object);
   MpiJobState state;
+  const json spec = optional_field(object, "spec", json::value_t::object);
+  const int slots = spec.contains("slotsPerWorker") ? field<int>(spec, "slotsPerWorker") : 1;
   for (const json& condition : optional_field(status, "conditions", json::value_t::array)) {
     if (!condition.is_object() || optional_text(condition, "status") != "True") continue;
     const std::string type = optional_text(condition, "type");
@@ -276,6 +289,7 @@ MpiJobState parse_mpijob(const json& object) {
              .message = printable(optional_text(condition, "message"), 300)};
     if (phase == MpiJobPhase::succeeded || phase == MpiJobPhase::failed) break;
   }
+  state.slots = std::max(1, slots);
   return state;
 }
 
@@ -289,6 +303,46 @@ std::optional<LauncherPod> parse_launcher_pod(const json& list) {
   }
   if (newest == nullptr) return std::nullopt;
   return parse_pod(*newest);
+}
+
+std::optional<state::FirstFailure> failure_named_by_mpirun(std::string_view words,
+                                                           const std::string& job_id,
+                                                           const MpiJobSize& size) {
+  constexpr int kLastSignal = 64;
+  state::FirstFailure failure;
+  std::optional<int> rank = number_after(words, "noticed that process rank ");
+  if (rank) {
+    const auto signal = number_after(words, "exited on signal ");
+    if (!signal || *signal < 1 || *signal > kLastSignal) return std::nullopt;
+    failure.exit_code = process::ExitStatus{.code = 0, .signal = *signal}.shell_code();
+    failure.signal = process::signal_name(*signal);
+  } else {
+    // "Process name: [[45543,1],3]", or "[prterun-host-7@1,3]" of Open MPI 5.
+    constexpr std::string_view kName = "Process name: [";
+    const auto name = words.find(kName);
+    if (name == words.npos) return std::nullopt;
+    std::string_view place = words.substr(name, words.find('\n', name) - name);
+    const auto comma = place.rfind(',');
+    if (comma == place.npos) return std::nullopt;
+    rank = leading_number<int>(place.substr(comma + 1));
+    failure.exit_code = number_after(words.substr(name), "Exit code:");
+  }
+  if (!rank || *rank < 0 || *rank >= size.ranks || !failure.exit_code) return std::nullopt;
+  if (*failure.exit_code <= 0 || *failure.exit_code > 255) return std::nullopt;
+  failure.rank = *rank;
+  failure.node = {job_id + "-worker-" + std::to_string(*rank / size.slots)};
+  return failure;
+}
+
+void blame_rank(JobOutcome& outcome, state::FirstFailure failure) {
+  const std::string how = failure.signal.empty()
+                              ? "exited with " + std::to_string(*failure.exit_code)
+                              : "killed by " + failure.signal;
+  outcome.reason =
+      "rank " + std::to_string(failure.rank) + " on " + failure.node.value + ": " + how;
+  outcome.exit_code = *failure.exit_code;
+  outcome.first_rank = failure.rank;
+  outcome.failure = std::move(failure);
 }
 
 JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,

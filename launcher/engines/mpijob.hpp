@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/json.hpp"
 #include "launcher/job.hpp"
@@ -42,6 +43,7 @@ struct MpiJobState {
   MpiJobPhase phase = MpiJobPhase::waiting;
   std::string reason{};  ///< The reason of the newest condition that holds, such as "MPIJobFailed".
   std::string message{};
+  int slots = 1;  ///< The slots of each worker.
 };
 
 /// Reads the conditions of an MPIJob. Throws remote, naming the field, for another object.
@@ -58,6 +60,15 @@ struct LauncherPod {
 
 /// Returns the newest pod of a list; absent for an empty one. Throws remote, naming the field.
 std::optional<LauncherPod> parse_launcher_pod(const nlohmann::json& list);
+
+/// Returns the rank that failed first, as mpirun names it in `words`; absent if it names none. Its
+/// node is the pod of the worker that has its slot. Pure.
+std::optional<state::FirstFailure> failure_named_by_mpirun(std::string_view words,
+                                                           const std::string& job_id,
+                                                           const MpiJobSize& size);
+
+/// Makes the rank the cause of a job's bad end.
+void blame_rank(JobOutcome& outcome, state::FirstFailure failure);
 
 /// Decides about a job that has ended. `pod` may be gone.
 JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,

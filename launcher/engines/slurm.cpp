@@ -364,7 +364,9 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
 }
 
 JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
+  std::vector<state::FullDiskAt> full = report.full_disks;
   JobOutcome outcome = outcome_in_slurm(std::move(report), job);
+  outcome.full_disks = std::move(full);
   outcome.nodes = job.nodes;
   return outcome;
 }

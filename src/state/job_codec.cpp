@@ -27,22 +27,18 @@ NodeRanks parse_node(const json& object) {
           .cpus = object.value("cpus", std::vector<std::string>())};
 }
 
+json text_or_null(const std::string& text) {
+  return text.empty() ? json() : json(text);
+}
+
 json to_failure(const FirstFailure& failure) {
   return {{"rank", failure.rank},
           {"node", failure.node.value},
-          {"signal", failure.signal.empty() ? json() : json(failure.signal)},
-          {"out_of_memory", failure.out_of_memory}};
-}
-
-std::optional<FirstFailure> parse_failure(const json& record) {
-  const auto found = record.find("failure");
-  if (found == record.end() || !found->is_object()) return std::nullopt;
-  FirstFailure failure{.rank = field<int>(*found, "rank"),
-                       .node = {field<std::string>(*found, "node")}};
-  const json signal = found->value("signal", json());
-  if (signal.is_string()) failure.signal = signal.get<std::string>();
-  failure.out_of_memory = found->value("out_of_memory", false);
-  return failure;
+          {"exit_code", failure.exit_code ? json(*failure.exit_code) : json()},
+          {"signal", text_or_null(failure.signal)},
+          {"out_of_memory", failure.out_of_memory},
+          {"full_disk", text_or_null(failure.full_disk)},
+          {"last_lines", failure.last_lines}};
 }
 
 json to_element(const ArrayElement& element) {
@@ -103,6 +99,38 @@ std::optional<int> number_in(const json& object, const char* key) {
 std::string text_in(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+std::optional<FirstFailure> parse_failure(const json& record) {
+  const auto found = record.find("failure");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  FirstFailure failure{.rank = field<int>(*found, "rank"),
+                       .node = {field<std::string>(*found, "node")}};
+  failure.exit_code = number_in(*found, "exit_code");
+  failure.signal = text_in(*found, "signal");
+  failure.out_of_memory = found->value("out_of_memory", false);
+  failure.full_disk = text_in(*found, "full_disk");
+  failure.last_lines = found->value("last_lines", std::vector<std::string>());
+  return failure;
+}
+
+/// Puts what is known of a bad end.
+void put_end(json& object, const JobRecord& record) {
+  if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
+  if (record.failure) object["failure"] = to_failure(*record.failure);
+  for (const NodeName& node : record.lost_nodes)
+    object["lost_nodes"].push_back(node.value);
+  for (const FullDiskAt& disk : record.full_disks)
+    object["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
+}
+
+void parse_end(JobRecord& record, const json& object) {
+  record.cause = parse_end_cause(object.value("cause", "none"));
+  record.failure = parse_failure(object);
+  for (const std::string& node : object.value("lost_nodes", std::vector<std::string>()))
+    record.lost_nodes.push_back({node});
+  for (const json& disk : object.value("full_disks", json::array()))
+    record.full_disks.push_back({{text_in(disk, "node")}, text_in(disk, "path")});
 }
 
 SlurmOptions parse_slurm(const json& record) {
@@ -167,7 +195,7 @@ JobRecord parse_job_record(const std::string& text) {
   record.spec.after = object.value("after", std::vector<std::string>());
   if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
   record.spec.array = parse_element(object);
-  record.failure = parse_failure(object);
+  parse_end(record, object);
   record.spec.retries = object.value("retries", 0);
   for (const json& cause : object.value("retry_on", json::array()))
     if (cause.is_string())
@@ -176,7 +204,6 @@ JobRecord parse_job_record(const std::string& text) {
       std::chrono::milliseconds(object.value("hang_timeout_ms", std::int64_t{0}));
   record.spec.checkpoints = object.value("checkpoints", "");
   record.restarts = object.value("restarts", 0);
-  record.cause = parse_end_cause(object.value("cause", "none"));
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
 }
@@ -218,9 +245,8 @@ std::string record_text_of(const JobRecord& record) {
     object["hang_timeout_ms"] = record.spec.hang_timeout.count();
   if (!record.spec.checkpoints.empty()) object["checkpoints"] = record.spec.checkpoints;
   if (record.restarts > 0) object["restarts"] = record.restarts;
-  if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
   put_engine(object, record);
-  if (record.failure) object["failure"] = to_failure(*record.failure);
+  put_end(object, record);
   return text_of(object);
 }
 

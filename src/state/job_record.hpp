@@ -87,6 +87,7 @@ struct JobSpec {
   std::optional<int> per_node{};           ///< --npernode
   RankUnit per = RankUnit::none;           ///< --per
   std::vector<std::string> environment{};  ///< "K=V", for every rank.
+  std::vector<std::string> secrets{};      ///< The names of variables whose values are secrets.
   /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
   /// `sync` if there is one.
   std::string directory{};
@@ -130,8 +131,17 @@ struct NodeRanks {
 struct FirstFailure {
   int rank = 0;
   NodeName node;
-  std::string signal{};        ///< "SIGSEGV", if a signal ended it; else empty.
-  bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
+  std::optional<int> exit_code{};  ///< 128 + N for signal N; absent if its end is unknown.
+  std::string signal{};            ///< "SIGSEGV", if a signal ended it; else empty.
+  bool out_of_memory = false;      ///< The kernel killed it because its memory was used up.
+  std::string full_disk{};         ///< The folder of its logs, if the disk was full; else empty.
+  std::vector<std::string> last_lines{};  ///< The end of its output.
+};
+
+/// A node whose disk of the logs was full: logs there are incomplete.
+struct FullDiskAt {
+  NodeName node;
+  std::string path{};
 };
 
 /// A job in the hands of an engine that has a queue and nodes of its own.
@@ -150,6 +160,8 @@ struct JobRecord {
   int restarts = 0;                       ///< How often it has been started again.
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
   EngineJob engine_job{};                 ///< Empty with mpirun.
+  std::vector<NodeName> lost_nodes{};     ///< The nodes whose loss ended it.
+  std::vector<FullDiskAt> full_disks{};
 };
 
 }  // namespace fastgpu::state

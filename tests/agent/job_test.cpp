@@ -473,6 +473,31 @@ TEST_CASE("a rank that the kernel kills for its memory is told from one that som
   CHECK_FALSE(follow(job.home, {"job"}).ranks.at(0).out_of_memory);
 }
 
+TEST_CASE("the last lines of a rank that fails by itself are in its report, without secrets") {
+  Job job(kOneRank, "echo token $TOKEN; printf '\\377\\n'; echo no such file >&2; exit 3");
+  job.variables = {"TOKEN=hunter22", "WORD=such"};
+  job.rank.secrets = {"TOKEN"};
+  CHECK(job.start().status.ok());
+  const auto lines = follow(job.home, {"job"}).ranks.at(0).last_lines;
+  CHECK(std::set(lines.begin(), lines.end()) ==
+        std::set<std::string>{"token ***", "\xff", "no such file"});
+}
+
+TEST_CASE("a flood of output leaves the report of a rank whole, and one that ends well has none") {
+  const std::string flood =
+      "i=0; while [ $i -lt 100 ]; do head -c 900 /dev/zero | tr '\\0' x; echo; "
+      "i=$((i+1)); done; ";
+  Job bad(kOneRank, flood + "exit 3");
+  CHECK(bad.start().status.ok());
+  const RankEnd end = follow(bad.home, {"job"}).ranks.at(0);
+  CHECK(end.how.code == 3);
+  CHECK(end.last_lines.size() >= 5);
+  CHECK(end.last_lines.back() == std::string(kLongestLastLine, 'x'));
+  Job good(kOneRank, flood);
+  CHECK(good.start().status.ok());
+  CHECK(follow(good.home, {"job"}).ranks.at(0).last_lines.empty());
+}
+
 TEST_CASE("100 MB of output pass through follow byte for byte") {
   Job job(kOneRank, "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 100000000");
   CHECK(job.start().status.ok());
@@ -579,6 +604,22 @@ TEST_CASE("a follower renews the lease for as long as it is asked") {
   const Followed seen = follow(job.home, {"job", "--renew-lease"});
   CHECK(seen.job.at(0).cause == StopCause::none);
   CHECK(seen.logs.at("launcher.out") == "done\n");
+}
+
+TEST_CASE("a follower that expects beats renews the lease only while they come") {
+  Job job("sleep 4712.3");
+  job.spec.lease = 1s;
+  CHECK(job.start().status.ok());
+  process::Child follower =
+      test::start_follower(job.home, {"job", "--renew-lease", "--beats", "500"});
+  for (int i = 0; i < 25; ++i) {
+    CHECK(::write(follower.in().get(), ".", 1) == 1);
+    std::this_thread::sleep_for(100ms);
+  }
+  CHECK(running("sleep 4712.3") == 1);
+  Followed seen;
+  CHECK(seen.read_from(follower));
+  CHECK(seen.job.at(0).cause == StopCause::lease);
 }
 
 TEST_CASE("a job that runs too long is ended and says so") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <optional>
 #include <thread>
 
@@ -46,7 +47,7 @@ template <class Condition>
 bool meet(LeaseListener* listener, RankLease& lease, Condition condition) {
   for (int i = 0; i < 300; ++i) {
     lease.look();
-    if (listener != nullptr) listener->accept();
+    if (listener != nullptr) listener->look();
     if (condition()) return true;
     std::this_thread::sleep_for(10ms);
   }
@@ -60,7 +61,7 @@ bool is_connected(const RankLease& lease) {
 TEST_CASE("a rank connects, notices that the supervisor has gone, and connects anew") {
   std::optional<LeaseListener> listener(std::in_place);
   REQUIRE(listener->port() != 0);
-  RankLease lease(HeadAddress{"127.0.0.1", listener->port()});
+  RankLease lease(HeadAddress{"127.0.0.1", listener->port()}, 3);
   CHECK(meet(&*listener, lease, [&] { return is_connected(lease); }));
   CHECK(lease.wait() == -1);
   listener.reset();
@@ -69,10 +70,27 @@ TEST_CASE("a rank connects, notices that the supervisor has gone, and connects a
   CHECK(lease.wait() >= 0);
 }
 
+TEST_CASE("a rank that ends or is killed is not cut off, and silence is not the end of a program") {
+  LeaseListener listener;
+  std::optional<RankLease> lease(std::in_place, HeadAddress{"127.0.0.1", listener.port()}, 3);
+  CHECK(meet(&listener, *lease, [&] { return is_connected(*lease); }));
+  listener.look();
+  lease.reset();
+  for (int i = 0; i < 20; ++i) {
+    listener.look();
+    std::this_thread::sleep_for(1ms);
+  }
+  CHECK_FALSE(listener.cut_off_rank());
+  for (const int number : {ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN})
+    CHECK(is_silence(number));
+  for (const int number : {0, ECONNRESET, EPIPE})
+    CHECK_FALSE(is_silence(number));
+}
+
 TEST_CASE("a rank that never reaches the supervisor, or has none, has no lease") {
-  RankLease nowhere(HeadAddress{"127.0.0.1", 1});
-  RankLease none(std::nullopt);
-  RankLease nonsense(HeadAddress{"a name", 1});
+  RankLease nowhere(HeadAddress{"127.0.0.1", 1}, 1);
+  RankLease none(std::nullopt, 2);
+  RankLease nonsense(HeadAddress{"a name", 1}, 3);
   for (RankLease* lease : {&nowhere, &none, &nonsense}) {
     lease->look();
     lease->look();

@@ -68,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt<fastgpu::ErrorKind::usage>([&] {
     launcher::read_kubeconfig(fastgpu::config::Document::parse(text, "input"), "/nowhere", "");
   });
+  launcher::failure_named_by_mpirun(text, "train-1", {.workers = 2, .slots = 2, .ranks = 4});
   launcher::parse_pod_time(text);
   if (lines_in_pieces(text, 1) != lines_in_pieces(text, size + 1)) __builtin_trap();
   return 0;

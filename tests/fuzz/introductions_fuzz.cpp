@@ -23,7 +23,7 @@ using Bytes = std::vector<std::byte>;
 constexpr int kRanks = 3;
 constexpr int kFlows = 4;
 /// Where an introduction has its address, and the number of the process within.
-constexpr std::size_t kAddress = 3;
+constexpr std::size_t kAddress = 6;
 constexpr std::size_t kPid = 4;
 /// A bit of the first byte.
 constexpr std::uint8_t kHasFurtherNetwork = 0x80;

@@ -198,6 +198,10 @@ TEST_CASE("a full disk is told once for each node") {
   Following following = world.following();
   following.run(never);
   CHECK(world.seen.full == std::vector<std::string>{"n-0:" + end.full, "n-1:" + end.full});
+  const JobReport report = following.report();
+  REQUIRE(report.full_disks.size() == 2);
+  CHECK(report.full_disks[1].node.value == "n-1");
+  CHECK(report.full_disks[1].path == end.full);
 }
 
 TEST_CASE("a disk that is full while the job runs is told at once, and once") {

@@ -70,6 +70,30 @@ TEST_CASE("a rank that the kernel killed for its memory says so") {
   CHECK(outcome.failure->out_of_memory);
 }
 
+TEST_CASE("the first failure has all that is known of it as fields") {
+  RankEnd failed = rank(1, 3, 0, 7, false);
+  failed.full = "/jobs/x-1/ranks";
+  failed.last_lines = {"reading data.bin", "no space"};
+  JobReport seen = report({rank(0, 0, 15, 9, true), failed}, job(3));
+  seen.full_disks = {{{"demo-1"}, "/jobs/x-1/ranks"}};
+  const JobOutcome outcome = decide(seen);
+  REQUIRE(outcome.failure.has_value());
+  CHECK(outcome.failure->exit_code == 3);
+  CHECK(outcome.failure->signal.empty());
+  CHECK(outcome.failure->full_disk == "/jobs/x-1/ranks");
+  CHECK(outcome.failure->last_lines == failed.last_lines);
+  REQUIRE(outcome.full_disks.size() == 1);
+  CHECK(outcome.full_disks[0].node.value == "demo-1");
+  CHECK(decide(report({rank(0, 0, 9, 1, false)}, job(137))).failure->exit_code == 137);
+}
+
+TEST_CASE("a full disk is reported of a job that ends well, too") {
+  JobReport seen = report({rank(0, 0, 0, 1, false), rank(1, 0, 0, 2, false)}, job(0));
+  seen.full_disks = {{{"demo-1"}, "/jobs/x-1/ranks"}};
+  CHECK(decide(seen).state == JobState::succeeded);
+  CHECK(decide(seen).full_disks.size() == 1);
+}
+
 TEST_CASE("a clock that is minutes apart is corrected, and what may be a slow message is not") {
   constexpr std::int64_t kMinute = 60'000'000'000;
   CHECK(on_our_clock(5 * kMinute, 3 * kMinute) == 2 * kMinute);
@@ -112,6 +136,21 @@ TEST_CASE("a lost node is named") {
   CHECK(outcome.state == JobState::lost);
   CHECK(outcome.exit_code == 1);
   CHECK(outcome.reason == "lost contact with demo-1: connection refused");
+  CHECK(outcome.lost == std::vector<NodeName>{{"demo-1"}});
+}
+
+TEST_CASE("a node that the first one has lost is named") {
+  JobEnd cut = job(0, 15, StopCause::cut_off);
+  cut.cut_off = 1;
+  const JobOutcome outcome = decide(report({rank(0, 0, 15, 1, true)}, cut));
+  CHECK(outcome.state == JobState::lost);
+  CHECK(outcome.cause == JobEndCause::node_loss);
+  CHECK(outcome.reason ==
+        "lost contact with demo-1: it did not answer demo-0, the first node of the job, for 9s");
+  CHECK(outcome.lost == std::vector<NodeName>{{"demo-1"}});
+  const JobEnd read = agent::parse_job_end(to_text(cut));
+  CHECK(read.cause == StopCause::cut_off);
+  CHECK(read.cut_off == 1);
 }
 
 TEST_CASE("a cancel is 130, whatever else was seen") {

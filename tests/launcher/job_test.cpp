@@ -58,7 +58,14 @@ TEST_CASE("a job keeps its first outcome in the state directory") {
              {.state = state::JobState::failed,
               .exit_code = 3,
               .reason = "rank 0",
-              .failure = state::FirstFailure{.rank = 2, .node = {"demo-1"}, .signal = "SIGBUS"}});
+              .failure = state::FirstFailure{.rank = 2,
+                                             .node = {"demo-1"},
+                                             .exit_code = 135,
+                                             .signal = "SIGBUS",
+                                             .full_disk = "/jobs",
+                                             .last_lines = {"a", "\xff"}},
+              .lost = {{"demo-0"}},
+              .full_disks = {{{"demo-1"}, "/jobs"}}});
   mark_ended(store, job, {});
   const auto stored = store.find_job(job.id);
   REQUIRE(stored.has_value());
@@ -69,7 +76,30 @@ TEST_CASE("a job keeps its first outcome in the state directory") {
   CHECK((*stored->record).failure->rank == 2);
   CHECK((*stored->record).failure->node.value == "demo-1");
   CHECK((*stored->record).failure->signal == "SIGBUS");
+  CHECK((*stored->record).failure->exit_code == 135);
+  CHECK((*stored->record).failure->full_disk == "/jobs");
+  CHECK((*stored->record).failure->last_lines == std::vector<std::string>{"a", "\xef\xbf\xbd"});
+  CHECK((*stored->record).lost_nodes == std::vector<NodeName>{{"demo-0"}});
+  REQUIRE((*stored->record).full_disks.size() == 1);
+  CHECK((*stored->record).full_disks[0].path == "/jobs");
   CHECK((*stored->record).spec.grace == example().spec.grace);
+}
+
+TEST_CASE("every bad end has a cause") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  const auto cause_after = [&](const JobOutcome& outcome) {
+    state::Job job = insert_job(store, {"c0ffee00"}, example());
+    mark_ended(store, job, outcome);
+    return (*store.find_job(job.id)->record).cause;
+  };
+  CHECK(cause_after({}) == JobEndCause::none);
+  CHECK(cause_after({.state = state::JobState::lost}) == JobEndCause::contact);
+  CHECK(cause_after({.state = state::JobState::failed}) == JobEndCause::launcher);
+  CHECK(cause_after({.state = state::JobState::cancelled, .cause = JobEndCause::failure}) ==
+        JobEndCause::cancelled);
+  CHECK(cause_after({.state = state::JobState::failed, .cause = JobEndCause::hang}) ==
+        JobEndCause::hang);
 }
 
 TEST_SUITE_END();

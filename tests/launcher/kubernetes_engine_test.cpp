@@ -209,6 +209,13 @@ TEST_CASE("answers that are no objects are refused") {
 TEST_CASE("a job is followed over a stream that breaks, to the exit code of its launcher") {
   int streams = 0;
   KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (asks(request, "tailLines="))
+      return {.status = 200,
+              .headers = {},
+              .body =
+                  "2026-03-01T12:00:01Z [1,1]<stdout>:b\n"
+                  "2026-03-01T12:00:01Z   Process name: [[45543,1],1]\n"
+                  "2026-03-01T12:00:01Z   Exit code:    7\n"};
     if (asks(request, "/log?")) {
       ++streams;
       const std::string first = "2026-03-01T12:00:00Z [1,0]<stdout>:a\n";
@@ -231,6 +238,9 @@ TEST_CASE("a job is followed over a stream that breaks, to the exit code of its 
       world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
   CHECK(seen.text == "0:a\n1:b\n");
   CHECK(outcome.exit_code == 7);
+  CHECK(outcome.reason == "rank 1 on train-1-worker-1: exited with 7");
+  REQUIRE(outcome.failure);
+  CHECK(outcome.failure->last_lines == std::vector<std::string>{"b"});
   CHECK(outcome.state == state::JobState::failed);
 }
 

@@ -189,6 +189,44 @@ TEST_CASE("the outcome is that of the launcher's container") {
   CHECK(late.reason == "ran longer than 1m");
 }
 
+TEST_CASE("mpirun names the rank that failed first, and its pod follows from the slots") {
+  const MpiJobSize size{.workers = 2, .slots = 2, .ranks = 4};
+  const auto named = [&](const std::string& words) {
+    return failure_named_by_mpirun(words, "train-1", size);
+  };
+  const auto exited = named(
+      "----\nmpirun detected that one or more processes exited with non-zero status, thus causing\n"
+      "the job to be terminated. The first process to do so was:\n\n"
+      "  Process name: [[45543,1],3]\n  Exit code:    7\n----\n");
+  REQUIRE(exited);
+  CHECK(exited->rank == 3);
+  CHECK(exited->node.value == "train-1-worker-1");
+  CHECK(exited->exit_code == 7);
+  CHECK(exited->signal.empty());
+  const auto five = named("   Process name: [prterun-train-1-launcher-7@1,0] Exit code:    9\n");
+  REQUIRE(five);
+  CHECK(five->rank == 0);
+  CHECK(five->exit_code == 9);
+  const auto killed = named(
+      "mpirun noticed that process rank 2 with PID 0 on node train-1-worker-1 exited on signal 11 "
+      "(Segmentation fault).\n");
+  REQUIRE(killed);
+  CHECK(killed->rank == 2);
+  CHECK(killed->exit_code == 139);
+  CHECK(killed->signal == "SIGSEGV");
+  for (const char* other :
+       {"", "Process name: [", "Process name: [[1,1],x]\nExit code: 7", "Process name: [[1,1],3]\n",
+        "Process name: [[1,1],4]\nExit code: 7", "Process name: [[1,1],3]\nExit code: 0",
+        "Process name: [[1,1],3]\nExit code: 777", "noticed that process rank 2",
+        "noticed that process rank -2 exited on signal 9"})
+    CHECK_FALSE(named(other));
+  JobOutcome outcome{.state = state::JobState::failed, .exit_code = 1};
+  blame_rank(outcome, *killed);
+  CHECK(outcome.reason == "rank 2 on train-1-worker-1: killed by SIGSEGV");
+  CHECK(outcome.exit_code == 139);
+  CHECK(outcome.first_rank == 2);
+}
+
 TEST_CASE("paths hold what they name, encoded") {
   CHECK(mpijobs_path("lab") == "/apis/kubeflow.org/v2beta1/namespaces/lab/mpijobs");
   CHECK(launcher_pods_path("lab", "a-1") ==

@@ -120,8 +120,10 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
     spec.environment.push_back(key + "=" + value);
   for (const std::string& assignment : variables)
     process::set_variable(spec.environment, assignment);
-  for (const std::string& assignment : secrets)
+  for (const std::string& assignment : secrets) {
     process::set_variable(spec.environment, assignment);
+    spec.secrets.push_back(assignment.substr(0, assignment.find('=')));
+  }
   spec.launcher = state::parse_launcher(options.launcher.empty() ? file.launcher.value_or("mpirun")
                                                                  : options.launcher);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;

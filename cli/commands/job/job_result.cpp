@@ -25,6 +25,17 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
   return code;
 }
 
+void show_last_lines(Context& context, const state::Job& job) try {
+  const auto& failure = job.record->failure;
+  if (!context.ui().for_people() || !failure || failure->last_lines.empty()) return;
+  std::string text = "the last lines of rank " + std::to_string(failure->rank) + ":\n";
+  for (const std::string& line : failure->last_lines)
+    text += "  " + line + "\n";
+  context.ui().error_data(text);
+} catch (const Error&) {  // The record cannot be read.
+  return;
+}
+
 Error failure_of(const state::Job& job) {
   ErrorKind kind = ErrorKind::remote;
   for (const ErrorKind one :

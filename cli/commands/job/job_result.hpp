@@ -40,6 +40,10 @@ Error failure_of(const state::Job& job);
 /// Shows the outcome of a job that has ended. Returns the job's exit code.
 int show_ended(Context& context, const state::Job& job, const std::string& cluster);
 
+/// Shows people the last lines of the rank that failed first, for a command that has not shown the
+/// output of the job.
+void show_last_lines(Context& context, const state::Job& job);
+
 /// Shows how to follow a detached job. Returns 0.
 int show_detached(Context& context, const state::Job& job);
 

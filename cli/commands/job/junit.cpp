@@ -47,18 +47,29 @@ bool is_failure(const state::Job& job) {
   return launcher::has_ended(job) && job.state != state::JobState::succeeded;
 }
 
+/// Returns the exit code, and the last lines of the rank that failed first.
+std::string details_of(const state::Job& job) {
+  std::string text = job.exit_code ? "exit code " + std::to_string(*job.exit_code) : "no exit code";
+  try {
+    if (job.record->failure)
+      for (const std::string& line : job.record->failure->last_lines)
+        text += "\n" + line;
+  } catch (const Error&) {  // The record cannot be read.
+    return text;
+  }
+  return text;
+}
+
 std::string case_of(const JobAndCluster& one, state::TimePoint now) {
   const state::Job& job = one.job;
   const std::string head = "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" +
                            xml_text(job.id) + "\" time=\"" + seconds_text(time_of(job, now)) + "\"";
   if (job.state == state::JobState::succeeded) return head + "/>\n";
   const std::string state(state::to_string(job.state));
-  const std::string code =
-      job.exit_code ? "exit code " + std::to_string(*job.exit_code) : "no exit code";
   const char* const kind = is_failure(job) ? "failure" : "error";
   return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
-         xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(code) + "</" + kind +
-         ">\n  </testcase>\n";
+         xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(details_of(job)) +
+         "</" + kind + ">\n  </testcase>\n";
 }
 
 }  // namespace

@@ -72,10 +72,14 @@ std::unique_ptr<NoticeWatch> watch_for_notices(Services& services, const OpenJob
 }
 
 launcher::JobOutcome outcome_after(const std::vector<Notice>& notices) {
-  return {.state = state::JobState::lost,
-          .exit_code = 1,
-          .reason = text_of(notices.front()) + ", and the job was stopped before",
-          .cause = JobEndCause::preempted};
+  launcher::JobOutcome outcome{
+      .state = state::JobState::lost,
+      .exit_code = 1,
+      .reason = text_of(notices.front()) + ", and the job was stopped before",
+      .cause = JobEndCause::preempted};
+  for (const Notice& notice : notices)
+    outcome.lost.push_back(notice.node);
+  return outcome;
 }
 
 }  // namespace fastgpu::cli

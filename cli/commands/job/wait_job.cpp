@@ -117,9 +117,10 @@ int run_wait(Context& context, const WaitJobOptions& options) {
     }
   }
   write_report(options, jobs);
-  if (jobs.size() == 1)
-    return show_ended(context, jobs.front().job, jobs.front().cluster.name.value);
-  return show_all(context, jobs);
+  if (jobs.size() > 1) return show_all(context, jobs);
+  const int code = show_ended(context, jobs.front().job, jobs.front().cluster.name.value);
+  show_last_lines(context, jobs.front().job);
+  return code;
 }
 
 }  // namespace

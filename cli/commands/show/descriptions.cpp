@@ -388,6 +388,31 @@ std::string cause_text(const state::Job& job) try {
   return {};
 }
 
+/// Adds the rank that failed first, the nodes that were lost, and those whose disk was full.
+void put_failure(Json& description, const state::Job& job) try {
+  if (const auto& failure = job.record->failure) {
+    Json section = Json::object();
+    section["rank"] = std::to_string(failure->rank);
+    put(section, "node", failure->node.value);
+    if (failure->exit_code) section["exit code"] = std::to_string(*failure->exit_code);
+    put(section, "signal", failure->signal);
+    if (failure->out_of_memory) section["out of memory"] = "yes";
+    put(section, "full disk", failure->full_disk);
+    put_part(section, "last lines", Json(failure->last_lines));
+    description["first failure"] = std::move(section);
+  }
+  std::string lost;
+  for (const NodeName& node : job.record->lost_nodes)
+    append_item(lost, node.value);
+  put(description, "lost nodes", lost);
+  Json table = Json::array();
+  for (const state::FullDiskAt& disk : job.record->full_disks)
+    table.push_back(Json{{"node", disk.node.value}, {"path", disk.path}});
+  put_part(description, "full disks, whose logs are incomplete", std::move(table));
+} catch (const Error&) {  // Another version of fastgpu wrote this.
+  return;
+}
+
 /// Returns the name of the job's last run. An unreadable record is that of a job's first run.
 std::string run_on_nodes(const state::Job& job) try {
   return launcher::run_name(job.id, job.record->restarts);
@@ -472,6 +497,7 @@ Json description_of(const JobAndCluster& shown, TimePoint now) {
   if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
   put(out, "reason", job.reason);
   put(out, "cause", cause_text(job));
+  put_failure(out, job);
   out["created"] = time_text(job.created, now);
   if (job.ended) out["ended"] = time_text(*job.ended, now);
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));

@@ -2,18 +2,21 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/remote_output.hpp"
-#include "cli/commands/shared/target_argument.hpp"
 #include "cli/commands/show/top_view.hpp"
+#include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_metrics.hpp"
 #include "cli/workflows/remote_target.hpp"
-#include "launcher/job.hpp"
+#include "launcher/job_store.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -35,24 +38,67 @@ using Readings = std::vector<HostResult<launcher::UsageCounters>>;
 /// The maximum number of jobs whose metrics are read; others are shown without.
 constexpr std::size_t kMostJobs = 16;
 
-/// Returns the cluster's running jobs with the nodes and the metrics of each.
-std::vector<JobOnNodes> jobs_on_nodes(Context& context, const state::Cluster& cluster,
-                                      JobMetrics& metrics) {
-  std::vector<JobOnNodes> found;
-  for (const state::Job& job : context.store().jobs()) {
-    if (job.cluster != cluster.id || job.state != state::JobState::running) continue;
+/// The time between two questions to an engine that has nodes of its own.
+constexpr auto kBetweenEngineQuestions = 10s;
+
+/// The running jobs that `top` shows.
+class RunningJobs {
+ public:
+  /// Those in Kubernetes belong to a cluster without a name.
+  RunningJobs(Context& context, state::Cluster cluster)
+      : context_(context), cluster_(std::move(cluster)), metrics_(context) {}
+
+  /// Returns the jobs that run now, with the nodes and the metrics of each; the oldest first.
+  std::vector<JobOnNodes> look() {
+    std::vector<JobOnNodes> found;
+    for (const state::Job& job : context_.store().jobs()) {
+      try {
+        if (is_shown(job)) add(found, now(job));
+      } catch (const Error&) {  // Its record is unreadable: `get jobs` says so.
+      }
+    }
+    std::ranges::reverse(found);
+    for (std::size_t i = 0; i < std::min(found.size(), kMostJobs); ++i)
+      found[i].metrics = metrics_.read(found[i].id);
+    return found;
+  }
+
+ private:
+  bool is_shown(const state::Job& job) const {
+    if (launcher::has_ended(job) || job.state == state::JobState::queued) return false;
+    if (job.record->spec.engine == state::EngineKind::kubernetes)
+      return cluster_.name.value.empty();
+    return job.cluster == cluster_.id;
+  }
+
+  /// Returns the job as its engine sees it, if the engine has a queue of its own.
+  state::Job now(const state::Job& job) {
+    if (job.record->spec.engine == state::EngineKind::mpirun) return job;
+    const auto time = context_.clock().now();
+    const auto [asked, is_first] = asked_.try_emplace(job.id, time);
+    if (!is_first && time - asked->second < kBetweenEngineQuestions) return job;
+    asked->second = time;
     try {
-      // The nodes of other engines are not known.
-      if (job.record->spec.engine != state::EngineKind::mpirun) continue;
-      found.push_back({job.id, job.record->placement});
-    } catch (const Error&) {  // Its record is unreadable: `get jobs` says so.
+      return refresh_job(context_, job);
+    } catch (const Error&) {
+      context_.cancel().check();
+      return job;
     }
   }
-  std::ranges::reverse(found);
-  for (std::size_t i = 0; i < std::min(found.size(), kMostJobs); ++i)
-    found[i].metrics = metrics.read(found[i].id);
-  return found;
-}
+
+  static void add(std::vector<JobOnNodes>& found, const state::Job& job) {
+    if (job.state != state::JobState::running) return;
+    found.push_back({.id = job.id,
+                     .placement = job.record->placement,
+                     .engine = job.record->spec.engine,
+                     .engine_nodes = job.record->engine_job.nodes});
+  }
+
+  Context& context_;
+  state::Cluster cluster_;
+  JobMetrics metrics_;
+  std::map<std::string, Clock::time_point> asked_{};
+};
 
 Readings read_all(Context& context, const RemoteTarget& target) {
   return launcher::read_usage(context.ssh(), target.hosts, kReadTimeout, context.cancel());
@@ -64,14 +110,13 @@ void wait(Context& context, std::chrono::milliseconds duration) {
   ::poll(&stop, 1, static_cast<int>(duration.count()));
 }
 
-int show_once(Context& context, const RemoteTarget& target) {
+int show_once(Context& context, const RemoteTarget& target, RunningJobs& running) {
   const Readings before = read_all(context, target);
   context.cancel().check();
   wait(context, kOnce);
   const auto nodes = usage_of_nodes(before, read_all(context, target));
   context.cancel().check();
-  JobMetrics metrics(context);
-  const auto jobs = jobs_on_nodes(context, target.cluster, metrics);
+  const auto jobs = running.look();
   context.cancel().check();
   context.ui().show(view_of_usage(target.cluster.name.value, nodes, jobs));
   for (const UsageOfNode& node : nodes)
@@ -79,9 +124,8 @@ int show_once(Context& context, const RemoteTarget& target) {
   return std::ranges::all_of(nodes, &UsageOfNode::ok) ? 0 : 1;
 }
 
-int show_until_stopped(Context& context, const RemoteTarget& target,
+int show_until_stopped(Context& context, const RemoteTarget& target, RunningJobs& running,
                        std::chrono::milliseconds interval) {
-  JobMetrics metrics(context);
   Readings before = read_all(context, target);
   // The first figures come soon, the others at the interval.
   for (auto pause = std::min<std::chrono::milliseconds>(kOnce, interval);; pause = interval) {
@@ -89,7 +133,7 @@ int show_until_stopped(Context& context, const RemoteTarget& target,
     if (context.cancel().requested()) return 0;
     Readings now = read_all(context, target);
     if (context.cancel().requested()) return 0;
-    const auto jobs = jobs_on_nodes(context, target.cluster, metrics);
+    const auto jobs = running.look();
     if (context.cancel().requested()) return 0;
     context.ui().redraw(
         view_of_usage(target.cluster.name.value, usage_of_nodes(before, now), jobs));
@@ -97,16 +141,32 @@ int show_until_stopped(Context& context, const RemoteTarget& target,
   }
 }
 
+/// Returns whether a job in Kubernetes has not ended, as far as is known.
+bool has_job_in_kubernetes(Context& context) {
+  return std::ranges::any_of(context.store().jobs(), [](const state::Job& job) {
+    return !launcher::has_ended(job) && is_in_kubernetes(job);
+  });
+}
+
+/// Returns the nodes to show; none for the jobs in Kubernetes.
+RemoteTarget wanted_target(Context& context, const std::string& text) {
+  if (!text.empty()) return running_nodes(context, text, Access::inspect);
+  if (has_job_in_kubernetes(context)) return {.cluster = {}, .nodes = {}, .hosts = {}};
+  throw Error(ErrorKind::usage,
+              "top: the cluster is missing, and no job runs in Kubernetes: fastgpu top demo");
+}
+
 int run(Context& context, const TopOptions& options) {
   const auto interval = options.interval.value_or(kUsualInterval);
   if (interval < kOnce)
     throw Error(ErrorKind::usage, "top: the interval " + to_string(interval) +
                                       " is too short: nodes are asked once a second at most");
-  const RemoteTarget target = running_nodes(context, options.target, Access::inspect);
+  const RemoteTarget target = wanted_target(context, options.target);
+  RunningJobs running(context, target.cluster);
   const Ui& ui = context.ui();
   const bool is_live = ui.for_people() && ui.terminal().out && ui.terminal().live;
-  if (options.once || !is_live) return show_once(context, target);
-  return show_until_stopped(context, target, interval);
+  if (options.once || !is_live) return show_once(context, target, running);
+  return show_until_stopped(context, target, running, interval);
 }
 
 }  // namespace
@@ -114,7 +174,10 @@ int run(Context& context, const TopOptions& options) {
 Action make_top_command(Arguments& arguments) {
   arguments.offer_table();
   auto options = std::make_shared<TopOptions>();
-  describe_target(arguments, options->target);
+  Argument& target =
+      arguments.text("CLUSTER[/NODES]", "",
+                     "The cluster, or some of its nodes (the jobs in Kubernetes)", options->target);
+  target.values = Values::target;
   arguments.duration("--interval", "Time between two updates (2s)", options->interval);
   arguments.flag("--once", "Show the figures of one second and end", options->once);
   return [options](Context& context) { return run(context, *options); };

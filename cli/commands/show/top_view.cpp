@@ -7,6 +7,7 @@
 #include "base/join.hpp"
 #include "base/outcome.hpp"
 #include "cli/program/app.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -55,16 +56,23 @@ std::string gpu_memory_text(const std::vector<GpuUsage>& gpus) {
   return all.count == 0 ? "-" : memory_text(used, all);
 }
 
+bool is_on_nodes(const JobOnNodes& job) {
+  return job.engine == state::EngineKind::mpirun;
+}
+
+/// Returns "rank 0", "ranks 0-3".
+std::string range_text(int first, int count) {
+  const std::string text = std::to_string(first);
+  return count == 1 ? "rank " + text : "ranks " + text + "-" + std::to_string(first + count - 1);
+}
+
 /// Returns "train-1: ranks 0-3, eval-2: rank 0".
 std::string ranks_text(const NodeName& node, std::span<const JobOnNodes> jobs) {
   std::vector<std::string> texts;
   for (const JobOnNodes& job : jobs)
     for (const state::NodeRanks& ranks : job.placement) {
-      if (ranks.node != node || ranks.count == 0) continue;
-      const std::string first = std::to_string(ranks.first);
-      const std::string last = std::to_string(ranks.first + ranks.count - 1);
-      texts.push_back(job.id + ": " +
-                      (ranks.count == 1 ? "rank " + first : "ranks " + first + "-" + last));
+      if (ranks.node != node || ranks.count == 0 || !is_on_nodes(job)) continue;
+      texts.push_back(job.id + ": " + range_text(ranks.first, ranks.count));
     }
   return texts.empty() ? "-" : joined(texts);
 }
@@ -73,7 +81,7 @@ Json jobs_json(const NodeName& node, std::span<const JobOnNodes> jobs) {
   Json found = Json::array();
   for (const JobOnNodes& job : jobs)
     for (const state::NodeRanks& ranks : job.placement)
-      if (ranks.node == node && ranks.count > 0)
+      if (ranks.node == node && ranks.count > 0 && is_on_nodes(job))
         found.push_back({{"id", job.id}, {"first_rank", ranks.first}, {"ranks", ranks.count}});
   return found;
 }
@@ -83,9 +91,9 @@ Json jobs_json(const NodeName& node, std::span<const JobOnNodes> jobs) {
 std::string metrics_text(std::size_t node, std::span<const UsageOfNode> nodes,
                          std::span<const JobOnNodes> jobs) {
   const auto has_ranks = [](const JobOnNodes& job, const NodeName& name) {
-    return std::ranges::any_of(job.placement, [&](const state::NodeRanks& ranks) {
-      return ranks.node == name && ranks.count > 0;
-    });
+    return is_on_nodes(job) && std::ranges::any_of(job.placement, [&](const auto& ranks) {
+             return ranks.node == name && ranks.count > 0;
+           });
   };
   std::vector<std::string> texts;
   for (const JobOnNodes& job : jobs) {
@@ -148,6 +156,34 @@ std::vector<Cell> row_of(const UsageOfNode& node, std::span<const JobOnNodes> jo
           ranks};
 }
 
+int ranks_of(const JobOnNodes& job) {
+  int count = 0;
+  for (const state::NodeRanks& ranks : job.placement)
+    count += ranks.count;
+  return count;
+}
+
+Json engine_job_json(const JobOnNodes& job) {
+  return {{"id", job.id},
+          {"engine", state::to_string(job.engine)},
+          {"ranks", ranks_of(job)},
+          {"nodes", job.engine_nodes.empty() ? Json() : Json(job.engine_nodes)}};
+}
+
+/// Returns the row of a job whose engine has chosen the nodes.
+std::vector<Cell> row_of(const JobOnNodes& job) {
+  const std::string where = job.engine_nodes.empty() ? "" : " on " + job.engine_nodes;
+  return {std::string(state::to_string(job.engine)),
+          "-",
+          "-",
+          "-",
+          "-",
+          "-",
+          "-",
+          job.id + ": " + range_text(0, ranks_of(job)) + where,
+          job.metrics.empty() ? "-" : job.id + ": " + to_text(job.metrics)};
+}
+
 }  // namespace
 
 std::vector<UsageOfNode> usage_of_nodes(
@@ -165,8 +201,9 @@ std::vector<UsageOfNode> usage_of_nodes(
 View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> nodes,
                    std::span<const JobOnNodes> jobs) {
   View view;
+  if (cluster.empty()) view.when_empty = "no job runs in Kubernetes";
   view.root = document("top");
-  view.root["cluster"] = cluster;
+  view.root["cluster"] = cluster.empty() ? Json() : Json(cluster);
   view.root["nodes"] = Json::array();
   view.table.columns = {{"NODE"},
                         {"CPU"},
@@ -182,6 +219,12 @@ View view_of_usage(const std::string& cluster, std::span<const UsageOfNode> node
     view.table.rows.push_back(row_of(nodes[i], jobs));
     view.table.rows.back().emplace_back(metrics_text(i, nodes, jobs));
     view.names.push_back(nodes[i].host.value);
+  }
+  view.root["engine_jobs"] = Json::array();
+  for (const JobOnNodes& job : jobs) {
+    if (is_on_nodes(job)) continue;
+    view.root["engine_jobs"].push_back(engine_job_json(job));
+    view.table.rows.push_back(row_of(job));
   }
   view.root["metrics"] = metrics_json(jobs);
   return view;

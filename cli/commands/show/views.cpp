@@ -220,10 +220,27 @@ Json failure_of_ranks(const state::Job& job) try {
   if (!failure) return nullptr;
   return {{"rank", failure->rank},
           {"node", failure->node.value},
-          {"signal", failure->signal.empty() ? Json() : Json(failure->signal)},
-          {"out_of_memory", failure->out_of_memory}};
+          {"exit_code", failure->exit_code ? Json(*failure->exit_code) : Json()},
+          {"signal", word_or_null(failure->signal)},
+          {"out_of_memory", failure->out_of_memory},
+          {"full_disk", word_or_null(failure->full_disk)},
+          {"last_lines", failure->last_lines}};
 } catch (const Error&) {
   return nullptr;
+}
+
+/// Adds the nodes whose loss ended the job, and those whose disk was full.
+void put_bad_nodes(Json& out, const state::Job& job) {
+  out["lost_nodes"] = Json::array();
+  out["full_disks"] = Json::array();
+  try {
+    for (const NodeName& node : job.record->lost_nodes)
+      out["lost_nodes"].push_back(node.value);
+    for (const state::FullDiskAt& disk : job.record->full_disks)
+      out["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
+  } catch (const Error&) {  // The record cannot be read.
+    return;
+  }
 }
 
 /// Returns what ended the job; null if nothing bad has.
@@ -244,6 +261,7 @@ Json to_json(const state::Job& job) {
   out["reason"] = job.reason;
   out["failure"] = failure_of_ranks(job);
   out["cause"] = end_cause_word(job);
+  put_bad_nodes(out, job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));

@@ -67,6 +67,13 @@ def learning_rate(options: argparse.Namespace, epoch: int) -> float:
     return options.learning_rate * (1 - epoch / options.epochs)
 
 
+def above_0(text: str) -> int:
+    """Returns a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
 def run(
     framework: str,
     train: Callable[[Any, argparse.Namespace, Samples, Samples], tuple[float, float]],
@@ -79,11 +86,11 @@ def run(
     about = f"Trains a small network on handwritten digits, with {framework} and libfastgpu_comm."
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument(
-        "--epochs", type=int, default=30, help="passes over the training set (%(default)s)"
+        "--epochs", type=above_0, default=30, help="passes over the training set (%(default)s)"
     )
     parser.add_argument(
         "--batch",
-        type=int,
+        type=above_0,
         default=64,
         help="samples of one step, over all ranks together (%(default)s)",
     )

@@ -47,6 +47,7 @@ void write_report(const std::filesystem::path& file, const std::string& text) {
 int run(fgc::Communicator& comm, const TrainingProgram& program, const TrainingOptions& options) {
   const bool speaks = comm.rank() == 0;
   std::ostream& out = options.wants_json ? std::cerr : std::cout;
+  if (speaks && options.report) write_report(*options.report, "");  // Not after hours of training.
   const Split data = program.load(options.data);
   if (speaks)
     out << "training on " << data.training.size() << " images, testing on " << data.test.size()

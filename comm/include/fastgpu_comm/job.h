@@ -60,7 +60,7 @@ typedef struct fgc_comm fgc_comm;
  * Without a rank in the environment the process is a job of one.
  *
  * `settings` overrules the environment: "NAME=VALUE" for such variables, the last one followed by
- * NULL; "NAME=" hides a variable. NULL: no variables. */
+ * NULL; "NAME=" hides a variable. NULL: no variables. FGC_USAGE for a name that is none of them. */
 fgc_status fgc_init(const char* const* settings, fgc_comm** comm);
 
 /* Frees a communicator; NULL is allowed. The rank leaves its job once all communicators, requests

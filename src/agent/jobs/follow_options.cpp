@@ -67,6 +67,8 @@ LogFollowOptions parse_follow_options(Arguments arguments) {
       options.tail = parse_number<std::uint64_t>(*lines, "--tail");
     } else if (const auto since = words.take_value("--since")) {
       options.since = std::chrono::milliseconds(parse_number<std::uint32_t>(*since, "--since"));
+    } else if (const auto beats = words.take_value("--beats")) {
+      options.beats = std::chrono::milliseconds(parse_number<std::uint32_t>(*beats, "--beats"));
     } else if (words.take_flag("--times")) {
       options.times = true;
     } else if (words.take_flag("--from-input")) {

@@ -41,15 +41,21 @@ std::optional<JobPlan> followed_plan(const std::filesystem::path& file) {
 /// that it sends to answers.
 class Renewal {
  public:
-  Renewal(std::filesystem::path lease, milliseconds term)
-      : lease_(std::move(lease)), every_(std::clamp(term / 4, milliseconds(100), kLongest)) {}
+  /// `beats` is the longest time between two calls of hear_beat; 0 if none are expected.
+  Renewal(std::filesystem::path lease, milliseconds term, milliseconds beats)
+      : lease_(std::move(lease)),
+        every_(std::clamp(term / 4, milliseconds(100), kLongest)),
+        beats_(beats) {}
+
+  void hear_beat() { heard_ = SteadyClock::now(); }
 
   milliseconds every() const noexcept { return every_; }
 
   void renew_when_due() {
     const auto now = SteadyClock::now();
     if (now < due_) return;
-    if (!peer_.is_gone()) touch(lease_);
+    const bool is_silent = beats_.count() > 0 && now - heard_ > beats_;
+    if (!is_silent && !peer_.is_gone()) touch(lease_);
     due_ = now + every_;
   }
 
@@ -57,7 +63,9 @@ class Renewal {
   static constexpr milliseconds kLongest{5'000};
   std::filesystem::path lease_;
   milliseconds every_;
+  milliseconds beats_;
   PeerWatch peer_;
+  SteadyClock::time_point heard_ = SteadyClock::now();
   SteadyClock::time_point due_{};
 };
 
@@ -73,7 +81,7 @@ class Follower {
     if (!spec_ && !rank_plan_)
       throw Error(ErrorKind::not_found, options_.directory.string() + ": no job is there");
     if (options_.renew_lease && spec_ && spec_->lease.count() > 0)
-      renewal_.emplace(options_.directory / "lease", spec_->lease);
+      renewal_.emplace(options_.directory / "lease", spec_->lease, options_.beats);
     make_private_directory(ranks_);
     watch_.add(options_.directory);
     watch_.add(ranks_);
@@ -101,7 +109,20 @@ class Follower {
 
  private:
   void renew() {
-    if (renewal_) renewal_->renew_when_due();
+    if (!renewal_) return;
+    if (options_.beats.count() > 0) has_input_ended();
+    renewal_->renew_when_due();
+  }
+
+  /// Reads what the client has sent, without waiting. Returns true once it has closed the
+  /// connection.
+  bool has_input_ended() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, 0) <= 0) return false;
+    std::array<char, 64> bytes;
+    const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (got > 0 && renewal_) renewal_->hear_beat();
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
   }
 
   bool wanted(int rank) const { return !options_.ranks || options_.ranks->contains(rank); }
@@ -276,9 +297,7 @@ class Follower {
     if (renewal_) nap = std::min(nap, renewal_->every());
     pollfd fds[] = {{watch_.fd(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(nap.count()));
-    if (fds[1].revents == 0) return false;
-    const ssize_t got = ::read(STDIN_FILENO, buffer_.data(), buffer_.size());
-    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    return fds[1].revents != 0 && has_input_ended();
   }
 
   LogFollowOptions options_;

@@ -22,6 +22,7 @@
 #include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/job_usage.hpp"
+#include "agent/jobs/last_lines.hpp"
 #include "agent/jobs/log_pump.hpp"
 #include "agent/jobs/log_times.hpp"
 #include "agent/jobs/memory_events.hpp"
@@ -246,7 +247,7 @@ struct RankLogs {
 };
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
-                    const RankPlace& place, RankLogs& logs, SignalQueue& signals) {
+                    const PlaceInJob& place, RankLogs& logs, SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
   if (contains(readers, place.rank)) input.emplace(directory, place.rank);
@@ -270,7 +271,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   IdleWatch idle(plan.hang_timeout, stem, {stem.string() + ".out", stem.string() + ".err"},
                  child.pid());
   UsageSampler sampler(directory);
-  RankLease lease(head_of(plan));
+  RankLease lease(head_of(plan), place.rank);
   FullWatch full(directory / "ranks");
   const RankWatches watches{.input = input ? &*input : nullptr,
                             .clock = logs.clock,
@@ -358,10 +359,31 @@ void settle_logs(RankLogs& logs) {
   logs.clock.finish();
 }
 
+/// Returns the values of the job's secret variables.
+std::vector<std::string> secrets_in(const JobPlan& plan) {
+  std::vector<std::string> values;
+  for (const std::string& assignment : plan.environment) {
+    const auto equals = assignment.find('=');
+    if (equals != assignment.npos && contains(plan.secrets, assignment.substr(0, equals)))
+      values.push_back(assignment.substr(equals + 1));
+  }
+  return values;
+}
+
+/// Adds the end of the rank's output to the report of a rank that failed by itself, as far as the
+/// reserved file has room for it.
+void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPlan& plan) {
+  if (end.told || end.how.ok()) return;
+  constexpr std::size_t kForKeys = kMostLastLines * 8;
+  const std::size_t size = to_text(end).size() + kForKeys;
+  if (size < ReservedFile::kRoom)
+    end.last_lines = last_lines(stem, secrets_in(plan), ReservedFile::kRoom - size);
+}
+
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
-  const RankPlace place = given_place ? parse_rank_place(*given_place) : find_rank_place();
+  const PlaceInJob place = given_place ? parse_place_in_job(*given_place) : find_place_in_job();
   const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
@@ -385,6 +407,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   end.ended = now_ns();
   end.host = host_name();
   if (is_full(ranks) || (logs.pump && logs.pump->has_dropped())) end.full = ranks.string();
+  add_last_lines(end, ranks / name, plan);
   status.commit(to_text(end));
   if (all_ranks_have_ended(directory, plan)) {
     drop_secrets(directory);

@@ -80,7 +80,7 @@ void name_interface(std::vector<std::string>& environment, const JobPlan& plan) 
 /// Sets what programs for Ascend processors read to find their place: the rank table, if the nodes
 /// have one, and the processor of this rank.
 void name_npus(std::vector<std::string>& environment, const std::filesystem::path& directory,
-               const JobPlan& plan, const RankPlace& place) {
+               const JobPlan& plan, const PlaceInJob& place) {
   const auto npus = npu_devices();
   if (npus.empty()) return;
   std::vector<std::string> own = {"HCCL_WHITELIST_DISABLE=1"};
@@ -97,7 +97,7 @@ void name_npus(std::vector<std::string>& environment, const std::filesystem::pat
 }
 
 /// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself.
-void name_tensorflow_workers(std::vector<std::string>& environment, const RankPlace& place) {
+void name_tensorflow_workers(std::vector<std::string>& environment, const PlaceInJob& place) {
   if (process::variable(environment, kTensorflowConfig)) return;
   const auto cluster = tensorflow_cluster(environment);
   if (!cluster) return;
@@ -107,17 +107,17 @@ void name_tensorflow_workers(std::vector<std::string>& environment, const RankPl
 
 }  // namespace
 
-RankPlace find_rank_place() {
-  const RankPlace place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
-                        number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
-                        number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
+PlaceInJob find_place_in_job() {
+  const PlaceInJob place{number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}, -1),
+                         number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0),
+                         number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1)};
   if (place.rank < 0)
     throw Error(ErrorKind::usage,
                 "no rank: OMPI_COMM_WORLD_RANK is not set (start this by mpirun)");
   return place;
 }
 
-RankPlace parse_rank_place(const std::string& text) {
+PlaceInJob parse_place_in_job(const std::string& text) {
   const auto first = text.find(':');
   const auto second = first == text.npos ? text.npos : text.find(':', first + 1);
   if (second == text.npos)
@@ -128,7 +128,7 @@ RankPlace parse_rank_place(const std::string& text) {
 }
 
 std::vector<std::string> rank_environment(const std::filesystem::path& directory,
-                                          const JobPlan& plan, const RankPlace& place) {
+                                          const JobPlan& plan, const PlaceInJob& place) {
   auto environment = process::current_environment();
   std::erase_if(environment, [](const std::string& assignment) {
     return assignment.starts_with(std::string(kJobHead) + "=");

@@ -9,21 +9,21 @@
 
 namespace fastgpu::agent {
 
-struct RankPlace {
+struct PlaceInJob {
   int rank, local_rank, size;
 };
 
 /// Returns the place that the launcher has set in the environment. Throws ErrorKind::usage without
 /// one.
-RankPlace find_rank_place();
+PlaceInJob find_place_in_job();
 
 /// Parses "RANK:LOCAL_RANK:WORLD_SIZE". Throws ErrorKind::usage for any other text.
-RankPlace parse_rank_place(const std::string& text);
+PlaceInJob parse_place_in_job(const std::string& text);
 
 /// Returns the environment of the rank's program: that of this process, what programs read to find
 /// their place, network and processors, and the job's variables. `directory` is that of the job on
 /// this node.
 std::vector<std::string> rank_environment(const std::filesystem::path& directory,
-                                          const JobPlan& plan, const RankPlace& place);
+                                          const JobPlan& plan, const PlaceInJob& place);
 
 }  // namespace fastgpu::agent

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -38,16 +39,26 @@ void probe(int fd) noexcept {
   set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 1'000 * seconds(kRankLease));
 }
 
-/// Reads what there is. Returns 0 for an open connection, an errno for a broken one, and ECONNRESET
-/// for one that the other side has closed.
-int state_of(int fd) noexcept {
-  std::array<char, 256> ignored;
+/// Reads what there is, and keeps the first bytes in `text`. Returns 0 for an open connection, an
+/// errno for a broken one, and ECONNRESET for one that the other side has closed.
+int state_of(int fd, std::string& text) noexcept {
+  constexpr std::size_t kLongestGreeting = 16;
+  std::array<char, 256> bytes;
   for (;;) {
-    const ssize_t got = ::recv(fd, ignored.data(), ignored.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got == 0) return ECONNRESET;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN ? 0 : errno;
+    const std::size_t room = kLongestGreeting - std::min(kLongestGreeting, text.size());
+    text.append(bytes.data(), std::min(room, static_cast<std::size_t>(got)));
   }
+}
+
+/// Returns the rank in a greeting, -1 if it is incomplete.
+int rank_in(std::string_view greeting) noexcept {
+  const auto end = greeting.find('\n');
+  if (end == greeting.npos) return -1;
+  return to_number<int>(greeting.substr(0, end)).value_or(-1);
 }
 
 /// Returns how many connections this process may hold beside its other descriptors.
@@ -81,7 +92,8 @@ LeaseClock::Time LeaseClock::end() const noexcept {
   return lost_at_ ? *lost_at_ + kRankLease : Time::max();
 }
 
-RankLease::RankLease(std::optional<HeadAddress> head) : head_(std::move(head)) {}
+RankLease::RankLease(std::optional<HeadAddress> head, int rank)
+    : head_(std::move(head)), rank_(rank) {}
 
 pollfd RankLease::wanted() const noexcept {
   return {socket_.get(), static_cast<short>(is_connecting_ ? POLLOUT : POLLIN), 0};
@@ -120,14 +132,17 @@ void RankLease::check_attempt() {
   if (::poll(&ready, 1, 0) <= 0) return;
   is_connecting_ = false;
   if (result_of_connection(socket_.get()) != 0) return try_later();
+  const std::string greeting = std::to_string(rank_) + "\n";
+  ::send(socket_.get(), greeting.data(), greeting.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   clock_.hold();
 }
 
 void RankLease::check_connection() {
-  const int failure = state_of(socket_.get());
+  std::string ignored;
+  const int failure = state_of(socket_.get(), ignored);
   if (failure == 0) return;
-  // The kernel has waited for the whole lease before it reports this.
-  clock_.lose(Steady::now(), failure == ETIMEDOUT ? milliseconds(kRankLease) : milliseconds(0));
+  // The kernel has waited for the whole lease before it reports silence.
+  clock_.lose(Steady::now(), is_silence(failure) ? milliseconds(kRankLease) : milliseconds(0));
   try_later();
 }
 
@@ -137,14 +152,48 @@ void RankLease::try_later() {
   if (!clock_.was_held() && ++tries_ >= kFirstTries) head_.reset();
 }
 
-LeaseListener::LeaseListener() : most_(most_links()) {
+bool is_silence(int error_number) noexcept {
+  return error_number == ETIMEDOUT || error_number == EHOSTUNREACH || error_number == ENETUNREACH ||
+         error_number == EHOSTDOWN;
+}
+
+LeaseListener::LeaseListener() : events_(::epoll_create1(EPOLL_CLOEXEC)), most_(most_links()) {
   try {
     const std::uint16_t port = find_free_ports(1).front();
     listener_ = listen_on(port);
-    if (listener_) port_ = port;
+    if (listener_ && watch(listener_.get())) port_ = port;
   } catch (const Error&) {
     return;  // Without a port the ranks have no lease.
   }
+}
+
+bool LeaseListener::watch(int fd) noexcept {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  return events_ && ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void LeaseListener::look() noexcept {
+  std::array<epoll_event, 64> ready;
+  for (;;) {
+    const int count = ::epoll_wait(events_.get(), ready.data(), ready.size(), 0);
+    for (int i = 0; i < count; ++i) {
+      const int fd = ready[static_cast<std::size_t>(i)].data.fd;
+      const auto link = links_.find(fd);
+      if (link != links_.end())
+        read(link);
+      else if (fd == listener_.get())
+        accept();
+    }
+    if (count < static_cast<int>(ready.size())) return;
+  }
+}
+
+void LeaseListener::read(std::map<int, Link>::iterator link) noexcept {
+  const int failure = state_of(link->first, link->second.greeting);
+  if (failure == 0) return;
+  const int rank = rank_in(link->second.greeting);
+  if (is_silence(failure) && rank >= 0 && !cut_off_) cut_off_ = rank;
+  links_.erase(link);
 }
 
 void LeaseListener::accept() noexcept {
@@ -152,13 +201,13 @@ void LeaseListener::accept() noexcept {
     UniqueFd link(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!link && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (!link && errno == EAGAIN) return;
-    std::erase_if(links_, [](const UniqueFd& one) { return state_of(one.get()) != 0; });
-    if (!link || links_.size() >= most_) {
+    if (!link || links_.size() >= most_ || !watch(link.get())) {
       listener_ = UniqueFd();  // The ranks that are not connected have no lease.
       return;
     }
     probe(link.get());
-    links_.push_back(std::move(link));
+    const int fd = link.get();
+    links_.emplace(fd, Link{.socket = std::move(link)});
   }
 }
 

@@ -1,15 +1,17 @@
 // The lease of ranks on nodes without the supervisor: a connection to it, which the kernel probes.
-// A rank that is cut off from the first node ends, whatever has become of the launcher.
+// A rank that is cut off from the first node ends, and the supervisor ends the job, whatever has
+// become of the launcher.
 #pragma once
 
 #include <poll.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/unique_fd.hpp"
 
@@ -49,7 +51,7 @@ class LeaseClock {
 class RankLease {
  public:
   /// Connects in `look`; to nothing if `head` is absent.
-  explicit RankLease(std::optional<HeadAddress> head);
+  RankLease(std::optional<HeadAddress> head, int rank);
 
   pollfd wanted() const noexcept;
   /// Returns for how many milliseconds poll() may wait; -1 for any time.
@@ -66,6 +68,7 @@ class RankLease {
   void try_later();
 
   std::optional<HeadAddress> head_;
+  int rank_;
   UniqueFd socket_;
   bool is_connecting_ = false;
   int tries_ = 0;
@@ -73,22 +76,39 @@ class RankLease {
   LeaseClock clock_;
 };
 
+/// Returns true for an error that ends a connection whose other side was silent for the whole
+/// lease: the kernel may report what it has learned about the network instead of the timeout. Pure.
+bool is_silence(int error_number) noexcept;
+
 /// The side of the supervisor: accepts connections and keeps them.
 class LeaseListener {
  public:
   /// Opens a port, unless all are taken.
   LeaseListener();
 
-  int fd() const noexcept { return listener_.get(); }
+  /// Returns the descriptor to poll for reading; -1 if nothing can be accepted.
+  int fd() const noexcept { return events_.get(); }
   std::uint16_t port() const noexcept { return port_; }  ///< 0 without a port.
-  /// Accepts the connections that wait.
-  void accept() noexcept;
+  /// Accepts the connections that wait, and notes those that have broken. Never waits.
+  void look() noexcept;
+  /// Returns the first rank whose node did not answer for the whole lease; absent while all do.
+  std::optional<int> cut_off_rank() const noexcept { return cut_off_; }
 
  private:
+  struct Link {
+    UniqueFd socket;
+    std::string greeting{};  ///< The rank, with a line end once it has arrived.
+  };
+  void accept() noexcept;
+  void read(std::map<int, Link>::iterator link) noexcept;
+  bool watch(int fd) noexcept;
+
   std::uint16_t port_ = 0;
+  UniqueFd events_;
   UniqueFd listener_;
   std::size_t most_;
-  std::vector<UniqueFd> links_;
+  std::map<int, Link> links_;  ///< The key is the descriptor.
+  std::optional<int> cut_off_{};
 };
 
 }  // namespace fastgpu::agent

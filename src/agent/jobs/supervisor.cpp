@@ -81,7 +81,7 @@ class Watch {
     for (;;) {
       pollfd fds[] = {{signals.fd(), POLLIN, 0}, {ranks != nullptr ? ranks->fd() : -1, POLLIN, 0}};
       ::poll(fds, 2, nap());
-      if (fds[1].revents != 0) ranks->accept();
+      if (fds[1].revents != 0) ranks->look();
       bool asked = false;
       while (const auto number = signals.next())
         asked = asked || *number != SIGCHLD;
@@ -90,6 +90,7 @@ class Watch {
       if (asked) return StopCause::request;
       if (SteadyClock::now() >= deadline_) return StopCause::timeout;
       if (lease_.has_run_out()) return StopCause::lease;
+      if (ranks != nullptr && ranks->cut_off_rank()) return StopCause::cut_off;
     }
   }
 
@@ -118,22 +119,24 @@ void wait_for_launcher(milliseconds limit, SignalQueue& signals, Reaper& reaper)
 
 /// Orders the ranks of all nodes to end: those here, and by mpirun the others. Ranks may be
 /// starting, so the order is repeated. Returns early if no rank has begun here: mpirun starts none
-/// before it has reached all nodes.
-void end_ranks(const std::filesystem::path& directory, const JobPlan& plan, pid_t launcher,
-               SignalQueue& signals, Reaper& reaper) {
+/// before it has reached all nodes. If a node is cut off, the launcher may wait for it for long, so
+/// that only the ranks here are waited for.
+void end_ranks(const std::filesystem::path& directory, const JobPlan& plan, StopCause cause,
+               pid_t launcher, SignalQueue& signals, Reaper& reaper) {
   const auto deadline = SteadyClock::now() + plan.grace + kAfterRanks;
   if (order_ranks(marker_of(plan)) == 0 && !has_begun(directory)) return;
   while (!reaper.ended() && SteadyClock::now() < deadline) {
     ::kill(launcher, kStopOrder);
     wait_for_launcher(kRepeatOrder, signals, reaper);
-    order_ranks(marker_of(plan));
+    const bool is_any_here = order_ranks(marker_of(plan)) > 0;
+    if (cause == StopCause::cut_off && !is_any_here) return;
   }
 }
 
 /// Ends the ranks, and then the launcher if it has not ended with them.
-void end_launcher(const std::filesystem::path& directory, const JobPlan& plan, pid_t launcher,
-                  SignalQueue& signals, Reaper& reaper) {
-  end_ranks(directory, plan, launcher, signals, reaper);
+void end_launcher(const std::filesystem::path& directory, const JobPlan& plan, StopCause cause,
+                  pid_t launcher, SignalQueue& signals, Reaper& reaper) {
+  end_ranks(directory, plan, cause, launcher, signals, reaper);
   if (reaper.ended()) return;
   ::kill(launcher, SIGTERM);
   wait_for_launcher(kJobGrace, signals, reaper);
@@ -171,7 +174,9 @@ JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
   const bool has_failed = reaper.ended() && !reaper.ended()->ok();
   if (has_failed && std::filesystem::exists(directory / kStoppedMark))
     end.cause = StopCause::request;
-  if (end.cause != StopCause::none) end_launcher(directory, plan, launcher, signals, reaper);
+  if (end.cause == StopCause::cut_off) end.cut_off = ranks->cut_off_rank();
+  if (end.cause != StopCause::none)
+    end_launcher(directory, plan, end.cause, launcher, signals, reaper);
   const ProcessGroup all{
       .marker = marker_of(plan), .session = launcher, .descendants = Descendants::included};
   const auto reap = [&] { reaper.reap(); };

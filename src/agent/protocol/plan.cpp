@@ -60,6 +60,8 @@ std::string to_text(const JobPlan& plan) {
   if (plan.keeps_processes) records.add("keeps", 1);
   if (plan.on_full != OnFull::fail)
     records.add("full", kOnFull.at(static_cast<std::size_t>(plan.on_full)));
+  for (const std::string& name : plan.secrets)
+    records.add("secret", name);
   return records.text();
 }
 
@@ -101,7 +103,8 @@ JobPlan parse_plan(std::string_view text) {
       .has_input = !records.all("input").empty(),
       .input_to_all = !records.all("input_all").empty(),
       .keeps_processes = !records.all("keeps").empty(),
-      .on_full = on_full_in(records)};
+      .on_full = on_full_in(records),
+      .secrets = records.all("secret")};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())

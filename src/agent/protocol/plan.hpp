@@ -98,6 +98,8 @@ struct JobPlan {
   /// The processes that programs leave behind outlive a job that ends well.
   bool keeps_processes = false;
   OnFull on_full = OnFull::fail;
+  /// The names of variables whose values are secrets: they are left out of reports.
+  std::vector<std::string> secrets;
 };
 
 /// Returns the ranks of this node that read the input from `job-input`.

@@ -36,6 +36,11 @@ inline constexpr std::chrono::seconds kLineSilence{10};
 /// The pulses of `job-follow` to the machine that follows a job, which then connects anew.
 inline constexpr std::chrono::seconds kBetweenFollowPulses{1};
 inline constexpr std::chrono::seconds kFollowSilence{6};
+/// The beats of that machine where it reaches the node through another one: there the kernel of the
+/// node does not notice that it has gone. Rarer than kFollowSilence, because a byte that is sent
+/// counts as life of the connection.
+inline constexpr std::chrono::seconds kBetweenClientBeats{7};
+inline constexpr std::chrono::seconds kClientSilence{16};
 
 /// The time that remains to end a job and to report why.
 inline constexpr std::chrono::seconds kToReport{5};
@@ -44,6 +49,7 @@ static_assert(kNodeProbes.longest() + kToReport <= kNoticed);
 static_assert(kSshProbes.longest() + kToReport <= kNoticed);
 static_assert(kLineSilence + kToReport <= kNoticed);
 static_assert(kFollowSilence + kToReport <= kNoticed);
+static_assert(kBetweenClientBeats > kFollowSilence && kClientSilence > 2 * kBetweenClientBeats);
 static_assert(kNodeProbes.survived() > kHarmlessCut && kSshProbes.survived() > kHarmlessCut);
 static_assert(kLineSilence - kBetweenLines > kHarmlessCut);
 

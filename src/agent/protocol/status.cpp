@@ -1,5 +1,6 @@
 #include "agent/protocol/status.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "agent/protocol/records.hpp"
@@ -9,8 +10,8 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr std::array<std::string_view, 5> kCauses = {"none", "request", "timeout", "lease",
-                                                     "vanished"};
+constexpr std::array<std::string_view, 6> kCauses = {"none",  "request",  "timeout",
+                                                     "lease", "vanished", "cut_off"};
 
 StopCause parse_cause(const std::string& text) {
   for (std::size_t i = 0; i < kCauses.size(); ++i)
@@ -34,6 +35,14 @@ std::string sentence(const Records& records, const char* key) {
   return records.get(key).substr(0, kLongest);
 }
 
+std::vector<std::string> last_lines_in(const Records& records) {
+  std::vector<std::string> lines = records.all("line");
+  if (lines.size() > kMostLastLines) lines.resize(kMostLastLines);
+  for (std::string& line : lines)
+    line.resize(std::min(line.size(), kLongestLastLine));
+  return lines;
+}
+
 }  // namespace
 
 std::string to_text(const RankEnd& end) {
@@ -48,6 +57,8 @@ std::string to_text(const RankEnd& end) {
   records.add("full", end.full);
   if (end.out_of_memory) records.add("memory", 1);
   if (end.sent) records.add("sent", *end.sent);
+  for (const std::string& line : end.last_lines)
+    records.add("line", line);
   return records.text();
 }
 
@@ -58,6 +69,7 @@ std::string to_text(const JobEnd& end) {
   records.add("cause", kCauses.at(static_cast<std::size_t>(end.cause)));
   records.add("host", end.host);
   records.add("reason", end.reason);
+  if (end.cut_off) records.add("cut_off", *end.cut_off);
   return records.text();
 }
 
@@ -73,6 +85,7 @@ RankEnd parse_rank_end(std::string_view text) {
       .reason = sentence(records, "reason"),
       .full = sentence(records, "full"),
       .out_of_memory = !records.all("memory").empty(),
+      .last_lines = last_lines_in(records),
       .sent = records.all("sent").empty() ? std::nullopt : std::optional(records.number("sent"))};
 }
 
@@ -82,7 +95,10 @@ JobEnd parse_job_end(std::string_view text) {
           .ended = records.number("ended"),
           .cause = parse_cause(records.get("cause")),
           .host = sentence(records, "host"),
-          .reason = sentence(records, "reason")};
+          .reason = sentence(records, "reason"),
+          .cut_off = records.all("cut_off").empty()
+                         ? std::nullopt
+                         : std::optional(static_cast<int>(records.number("cut_off")))};
 }
 
 }  // namespace fastgpu::agent

@@ -1,14 +1,19 @@
 // The outcomes of ranks and jobs, as records.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "process/exit_status.hpp"
 
 namespace fastgpu::agent {
+
+inline constexpr std::size_t kMostLastLines = 20;
+inline constexpr std::size_t kLongestLastLine = 400;  ///< Bytes.
 
 struct RankEnd {
   int rank = 0;
@@ -20,6 +25,8 @@ struct RankEnd {
   std::string reason;          ///< Why it could not run; may be empty.
   std::string full{};          ///< The folder of its logs, if the disk was full at its end.
   bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
+  /// The last lines of its output, at most kMostLastLines; only if it failed by itself.
+  std::vector<std::string> last_lines{};
   /// The node's clock when it sent this, in nanoseconds since 1970; absent on the disk.
   std::optional<std::int64_t> sent{};
 };
@@ -30,6 +37,7 @@ enum class StopCause : std::uint8_t {
   timeout,   ///< The job reached its time limit.
   lease,     ///< The owner showed no sign of life.
   vanished,  ///< The supervisor left no status: it was killed, or the node was restarted.
+  cut_off,   ///< The node of a rank did not answer the supervisor.
 };
 
 struct JobEnd {
@@ -37,7 +45,8 @@ struct JobEnd {
   std::int64_t ended = 0;
   StopCause cause = StopCause::none;
   std::string host;
-  std::string reason;  ///< Why it could not be started; may be empty.
+  std::string reason;            ///< Why it could not be started; may be empty.
+  std::optional<int> cut_off{};  ///< The rank whose node did not answer.
 };
 
 std::string to_text(const RankEnd& end);

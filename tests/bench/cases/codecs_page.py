@@ -13,7 +13,9 @@ WHEN_NOT = {
     "1bit": "with Adam and other optimizers that divide by the size of single gradients: all "
     "numbers of 512 have one size.",
     "topk": "with many nodes: each gets the codes of all others. If each rank has other classes, "
-    "send 2 % or 3 % rather than 1 %.",
+    "add `memory=`.",
+    "topk,memory=": "where two more copies of the gradients on each node are too many, and for "
+    "gradients on GPUs: they are then encoded on the host.",
     "topk,momentum=": "at the learning rate of float32 with a momentum, or if ranks have data of "
     "different kinds: late numbers then overshoot.",
     "powersgd": "for models of vectors and small matrices, which it sends as they are; and with a "
@@ -156,7 +158,7 @@ def training_bars(bars, found, steps):
                 ours <= theirs,
             )
         for shards in runs.shards:
-            for way in ("topk:0.01", "topk:0.02"):
+            for way in ("topk:0.01", "topk:0.01,memory=0.01"):
                 if runs.of(way, shards):
                     steps_and_bytes("C13", way, shards, 10)
         if "iid" not in runs.shards:
@@ -312,8 +314,9 @@ def page(found, steps, missing):
             "`momentum=0.9` that of the codec.\n\n"
             "With `sorted by label`, the largest numbers of a rank are those of its own classes "
             "step after step, and most of them cancel in the sum; the others wait longer than with "
-            "like shards. Neither a warm-up nor a momentum of the codec makes up for that: both "
-            "need more steps than `topk:0.01` alone. A larger part helps, and saves less."
+            "like shards. With `memory=0.01` ranks remember what they send again and again, and "
+            "send what differs: the bytes are the same. Neither a warm-up nor a momentum of the "
+            "codec makes up for that."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)

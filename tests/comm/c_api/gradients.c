@@ -80,6 +80,8 @@ void check_gradients(fgc_comm* comm) {
 
 void check_views(fgc_comm* comm) {
   const char* const settings[] = {"FASTGPU_COMM_WIRE=bf16", NULL};
+  const char* const of_job[] = {"FASTGPU_COMM_ALGORITHM=ring", NULL};
+  const char* const as_it_is[] = {"WORLD_SIZE=2", "FASTGPU_COMM_ALGORITHM=", NULL};
   const uint64_t shape[] = {3};
   const fgc_gradient only = gradient("view", NULL, shape, 1);
   const uint16_t one = 0x3f80, three = 0x4040; /* In bfloat16. */
@@ -87,6 +89,10 @@ void check_views(fgc_comm* comm) {
   uint16_t* view = NULL;
   void* place = NULL;
   int i, type = -1;
+  expect_status(fgc_gradients_create(comm, of_job, &gradients), FGC_USAGE, "a setting of the job");
+  expect(last_error_has("FASTGPU_COMM_ALGORITHM has an effect when a rank joins"), "is refused");
+  expect_status(fgc_gradients_create(comm, as_it_is, &gradients), FGC_OK, "unless it is so");
+  fgc_gradients_free(gradients);
   expect_status(fgc_gradients_create(comm, settings, &gradients), FGC_OK, "with settings");
   expect_status(fgc_gradient_add(gradients, &only, NULL), FGC_OK, "without memory of its own");
   expect_status(fgc_gradient_wire_type(gradients, 0, &type), FGC_OK, "its type on the wire");

@@ -105,6 +105,8 @@ static void check_bad_settings(void) {
   const char* bad_rank[] = {"RANK=two", "WORLD_SIZE=2", NULL};
   const char* bad_wire[] = {"FASTGPU_COMM_WIRE=fp3", NULL};
   const char* mistyped[] = {"FASTGPU_COMM_ALGORITM=ring", NULL};
+  const char* without_prefix[] = {"WIRE=fp16", NULL};
+  const char* of_process[] = {"FASTGPU_COMM_SIMD=portable", NULL};
   const char* no_setting[] = {"RANK=0", "hunter2", NULL};
   fgc_comm* comm = NULL;
   expect_status(fgc_init(bad_rank, &comm), FGC_USAGE, "a rank that is no number is refused");
@@ -114,6 +116,10 @@ static void check_bad_settings(void) {
   expect(last_error_has("FASTGPU_COMM_WIRE"), "by its name");
   expect_status(fgc_init(mistyped, &comm), FGC_USAGE, "a variable that there is not is refused");
   expect(last_error_has("did you mean FASTGPU_COMM_ALGORITHM?"), "with the one that is meant");
+  expect_status(fgc_init(without_prefix, &comm), FGC_USAGE, "a setting without effect is refused");
+  expect(last_error_has("did you mean FASTGPU_COMM_WIRE?"), "with its whole name");
+  expect_status(fgc_init(of_process, &comm), FGC_USAGE, "and one that the process alone has");
+  expect(last_error_has("FASTGPU_COMM_SIMD has an effect in the environment"), "with the place");
   expect_status(fgc_init(no_setting, &comm), FGC_USAGE, "a setting without = is refused");
   expect(last_error_has("number 1") && !last_error_has("hunter2"), "and not shown");
 }

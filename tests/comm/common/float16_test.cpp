@@ -93,6 +93,10 @@ TEST_CASE("a bfloat16 is the nearest upper half of a float32, the even one in th
   CHECK(to_bfloat16(std::bit_cast<float>(0x3f808001U)).bits == 0x3f81);
   CHECK(to_bfloat16(std::bit_cast<float>(0x3f818000U)).bits == 0x3f82);
   CHECK(to_bfloat16(std::numeric_limits<float>::max()).bits == 0x7f80);
+  CHECK(to_bfloat16_within_range(std::numeric_limits<float>::max()).bits == 0x7f7f);
+  CHECK(to_bfloat16_within_range(-std::numeric_limits<float>::max()).bits == 0xff7f);
+  CHECK(to_bfloat16_within_range(std::numeric_limits<float>::infinity()).bits == 0x7f80);
+  CHECK(to_bfloat16_within_range(std::bit_cast<float>(0x3f808001U)).bits == 0x3f81);
   CHECK(to_bfloat16(std::bit_cast<float>(0x00008001U)).bits == 1);
   CHECK(to_bfloat16(std::bit_cast<float>(0xff800001U)).bits == 0xffc0);
 }

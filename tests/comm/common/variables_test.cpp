@@ -27,6 +27,30 @@ TEST_CASE("variables of ours and of others are let be") {
       "FASTGPU_COMM_WIRE", "FASTGPU_COMM_MASTER_ADDR", "FASTGPU_COMM", "NCCL_DEBUG"}));
 }
 
+TEST_CASE("a setting that the library does not read is refused, with the one that is meant") {
+  for (const std::string known : {"FASTGPU_COMM_WIRE", "RANK", "MASTER_ADDR", "XDG_CACHE_HOME",
+                                  "OMPI_COMM_WORLD_SIZE", "PERSEUS_ALLREDUCE_DTYPE"})
+    CHECK_NOTHROW(check_setting(known));
+  for (const std::string wrong : {"WIRE", "wire", "fastgpu_comm_wire", "FASTGPU_COMM_WIRES"}) {
+    CAPTURE(wrong);
+    const Error e = test::failure_of([&] { check_setting(wrong); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(test::mentions(e, wrong + " is no variable of libfastgpu_comm: did you mean "
+                                    "FASTGPU_COMM_WIRE?"));
+  }
+  CHECK(test::mentions(test::failure_of([] { check_setting("PATH"); }), "PATH is no variable"));
+}
+
+TEST_CASE("a setting has its effect in the process, in the job, or in an exchange of it") {
+  for (const std::string name : {"FASTGPU_COMM_SIMD", "FASTGPU_COMM_LIBRARY"})
+    CHECK(place_of_setting(name) == SettingPlace::process);
+  for (const std::string name : {"FASTGPU_COMM_TIMEOUT", "FASTGPU_COMM_ALGORITHM", "RANK"})
+    CHECK(place_of_setting(name) == SettingPlace::job);
+  for (const std::string name : {"FASTGPU_COMM_WIRE", "FASTGPU_COMM_TOPOLOGY", "HOME",
+                                 "FASTGPU_COMM_MULTISTEP", "PERSEUS_ALLREDUCE_DTYPE"})
+    CHECK(place_of_setting(name) == SettingPlace::exchange);
+}
+
 TEST_CASE("the process's variables are found by name") {
   ::setenv("FASTGPU_OF_THIS_TEST", "a=b", 1);
   const auto names = process_variables();

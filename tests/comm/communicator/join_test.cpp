@@ -14,6 +14,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/stream.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
@@ -163,6 +164,25 @@ TEST_CASE("ranks that share no memory are refused if a fabric is required and mi
     CHECK_FALSE(refusal);
 }
 
+TEST_CASE("a rank with another algorithm or library of collectives is named as ranks meet") {
+  const auto refusals = [](const Wishes& odd) {
+    auto ranks = sockets_in_process(3, kLong);
+    std::vector<Error> all;
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Connections& rank) {
+      introduce(rank, rank.rank == Rank{2} ? odd : Wishes{}, Deadline(kLong));
+    });
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      all.push_back(failure_in(outcomes[rank]));
+    return all;
+  };
+  for (const Error& e : refusals({.algorithm = Algorithm::ring})) {
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "rank 2 has another FASTGPU_COMM_ALGORITHM: all ranks need the same"));
+  }
+  for (const Error& e : refusals({.collectives = CollectiveLibrary::mpi}))
+    CHECK(mentions(e, "rank 2 has another FASTGPU_COMM_COLLECTIVES"));
+}
+
 TEST_CASE("ranks meet over TCP and are connected each to each") {
   for (const int size : {1, 2, 3, 8}) {
     const JoinMeeting meeting{.size = size};
@@ -205,6 +225,39 @@ TEST_CASE("a rank may have as many descriptors as the system allows it") {
   ::setrlimit(RLIMIT_NOFILE, &before);
   CHECK(sums == std::vector<std::int32_t>(2, 3));
   CHECK(after.rlim_cur == before.rlim_max);
+}
+
+TEST_CASE("a name that is not known yet is asked for again, and in the end named") {
+  int asked = 0;
+  const auto found = await_name(
+      [&] {
+        ++asked;
+        if (asked == 1) throw Error(ErrorKind::local, "the name server does not answer");
+        if (asked == 2) throw Error(ErrorKind::not_found, "the name is unknown");
+        return std::vector<Endpoint>{loopback(1)};
+      },
+      Deadline(kLong));
+  CHECK(found == std::vector<Endpoint>{loopback(1)});
+  CHECK(asked == 3);
+  const auto never = [](ErrorKind kind) {
+    return failure_of([&] {
+      await_name([&]() -> std::vector<Endpoint> { throw Error(kind, "as ever"); }, Deadline(100ms));
+    });
+  };
+  CHECK(never(ErrorKind::not_found).kind() == ErrorKind::not_found);
+  CHECK(never(ErrorKind::usage).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("a job whose rank 0 has no address says so on all ranks") {
+  JoinMeeting meeting;
+  meeting.timeout = kShort;
+  auto places = meeting.places();
+  for (JobPlace& place : places)
+    place.master_host = "a name with blanks";
+  for (const Error& e : failures_of(places)) {
+    CHECK((e.kind() == ErrorKind::not_found || e.kind() == ErrorKind::local));
+    CHECK(mentions(e, "the address of rank 0, 'a name with blanks'"));
+  }
 }
 
 TEST_CASE("without a secret ranks meet on the loopback interface") {

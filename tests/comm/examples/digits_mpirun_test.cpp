@@ -98,6 +98,16 @@ TEST_CASE("three ranks share batches that do not divide by three") {
   CHECK(field<bool>(run.report, "parameters_equal"));
 }
 
+TEST_CASE("a report that cannot be written ends the program before it trains") {
+  const test::TempDirectory directory;
+  const fs::path log = directory.path() / "log";
+  CHECK(run({DIGITS_PROGRAM, "--epochs", "1", "--report", "/nowhere/report.json"}, log) == 1);
+  const std::string output = text_of(log);
+  CAPTURE(output);
+  CHECK(output.find("the report /nowhere/report.json cannot be written") != std::string::npos);
+  CHECK(output.find("epoch") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace fastgpu::comm
 

@@ -120,7 +120,7 @@ TEST_CASE("the method follows from the weights and the codec, and what does not 
   CHECK(mentions(failure_of([] {
                    gossip_settings(having({{"FASTGPU_COMM_WIRE", "int8,momentum=0.9"}}));
                  }),
-                 "momentum and warmup belong to gradients"));
+                 "momentum, warmup and memory belong to gradients"));
   plain.is_exact = true;
   CHECK(method_of(plain, WeightsKind::column_stochastic, false) == MixMethod::exact);
 }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -243,6 +246,42 @@ TEST_CASE("long parameters are mixed in stretches, of which few are on their way
   }
 }
 
+TEST_CASE("a rank leaves a timeline and counters of its steps of gossip") {
+  const test::TempDirectory folder;
+  GossipSettings settings = settings_with("ring", kTenPercent);
+  settings.timeline = folder.path() / "t";
+  settings.counters = folder.path() / "c";
+  auto ranks = communicators_in_process(3, 20s);
+  std::vector<std::uint64_t> bytes(3);
+  run_ranks(ranks, [&](Communicator& comm) {
+    GossipModel model(comm, settings);
+    for (std::uint64_t step = 0; step < 9; ++step) {
+      model.move(step, comm.rank().value);
+      bytes[index_of_rank(comm)] += model.gossip.step().bytes;
+    }
+  });
+  const auto read = [&](const std::string& name) {
+    std::stringstream text;
+    text << std::ifstream(folder.path() / name).rdbuf();
+    return text.str();
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string name = "rank-" + std::to_string(rank);
+    const std::string counters = read("c/" + name + ".json");
+    CHECK(has(counters, "\"gossip_steps\": 9"));
+    CHECK(has(counters,
+              "\"gossip_bytes\": " + std::to_string(bytes[static_cast<std::size_t>(rank)])));
+    CHECK(has(counters, "\"gossip_distance\": "));
+    CHECK(has(read("c/" + name + ".prom"), "# TYPE fastgpu_comm_gossip_distance gauge"));
+    const std::string timeline = read("t/" + name + ".json");
+    CHECK(has(timeline, "\"name\":\"exact average\""));
+    CHECK(has(timeline, "\"name\":\"mix by "));
+  }
+}
+
 TEST_CASE("training goes on from a saved state to the last bit") {
   struct Row {
     GossipSettings settings;
@@ -329,6 +368,12 @@ TEST_CASE("a saved state of something else, or a damaged one, is refused and cha
   }
   for (std::size_t length = 1; length < states[0].size(); length += 13)
     refusal(same, SavedState(states[0].begin(), states[0].begin() + static_cast<long>(length)));
+  for (std::size_t at = 0; at < 8 * states[0].size(); at += 29) {
+    SavedState flipped = states[0];
+    flipped[at / 8] ^= std::byte{1} << at % 8;
+    CAPTURE(at);
+    refusal(same, flipped);
+  }
   SavedState longer = states[0];
   longer.push_back({});
   CHECK(refusal(same, longer).find("more follows") != std::string::npos);
@@ -423,7 +468,7 @@ TEST_CASE("a parameter that is not finite ends the job on all ranks, with its ra
         model.gossip.step();
     });
     for (const auto& outcome : outcomes)
-      CHECK(mentions(failure_in(outcome), "rank 1: parameter 'p1' is not finite at index 17"));
+      CHECK(mentions(failure_in(outcome), "parameter 'p1' of rank 1 is not finite at index 17"));
   }
 }
 
@@ -441,6 +486,7 @@ TEST_CASE("a rank that ends between steps is named by its neighbours") {
     });
     CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
     CHECK(mentions(failure_in(outcomes[2]), "rank 1"));
+    CHECK(mentions(failure_in(outcomes[2]), " of gossip ("));
   }
 }
 

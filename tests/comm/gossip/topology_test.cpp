@@ -217,10 +217,10 @@ TEST_CASE("a line that is no edge is refused with its number") {
     std::string_view sentence;
   };
   const Row rows[] = {
-      {"", "a graph without a line"},
-      {"# nothing\n", "a graph without a line"},
-      {"0 - 1\nstep\n", "a graph without a line"},
-      {"step\n0 - 1", "line 1: a graph without a line before it"},
+      {"", "it has no line like '0 - 1'"},
+      {"# nothing\n", "it has no line like '0 - 1'"},
+      {"0 - 1\nstep\n", "line 2: 'step' without a line like '0 - 1' after it"},
+      {"step\n0 - 1", "line 1: 'step' without a line like '0 - 1' before it"},
       {"0 - 1\n1", "line 2: '1'"},
       {"0 - 1\n1 - ", "line 2: '1 -'"},
       {"0 - -1", "line 1: '0 - -1'"},
@@ -228,7 +228,7 @@ TEST_CASE("a line that is no edge is refused with its number") {
       {"0 - 1 - 2", "line 1"},
       {"0 - 4096", "members from 0 to 4095"},
       {"0 - 99999999999999999999", "line 1"},
-      {"3 - 3", "member 3 and itself"},
+      {"3 - 3", "line 1: '3 - 3' joins a member with itself"},
       {"a - b", "line 1"},
   };
   for (const Row& row : rows) {

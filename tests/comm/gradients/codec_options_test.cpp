@@ -1,4 +1,4 @@
-// The options of codecs: momentum that each rank applies before it encodes, and warm-up.
+// The options of codecs: momentum that each rank applies before it encodes, warm-up, and memory.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,6 +27,7 @@ using test::index_of;
 using test::mentions;
 using test::Numbers;
 using test::outcomes_of_ranks;
+using test::RanksOnNodes;
 using test::run_model;
 using test::run_ranks;
 
@@ -114,7 +115,7 @@ TEST_CASE("a step that is skipped, and one of another operation, leave velocitie
   CHECK(disturbed.results == plain.results);
 }
 
-TEST_CASE("NaN that is sent on stays in no velocity") {
+TEST_CASE("NaN that is sent on stays in no velocity and in no memory") {
   const auto before_step = [](CodedModel& model, int step) {
     if (step != 1) return;
     model.fill(99);
@@ -122,15 +123,17 @@ TEST_CASE("NaN that is sent on stays in no velocity") {
     model.exchange_now();
     CHECK(!std::isfinite(model.values()[0][5]));
   };
-  const CodedRun run =
-      run_model(kMatrixAndBias, {2, 1}, option_settings("topk:0.1,momentum=0.9"), 3, before_step);
-  for (const Numbers& step : run.of_rank_0())
-    CHECK(std::ranges::all_of(step, [](float each) { return std::isfinite(each); }));
+  for (const char* const wire : {"topk:0.1,momentum=0.9", "topk:0.1,memory=0.1"}) {
+    const CodedRun run = run_model(kMatrixAndBias, {2, 1}, option_settings(wire), 3, before_step);
+    for (const Numbers& step : run.of_rank_0())
+      CHECK(std::ranges::all_of(step, [](float each) { return std::isfinite(each); }));
+  }
 }
 
-TEST_CASE("momentum and warm-up go on from a saved state to the last bit") {
+TEST_CASE("momentum, warm-up and memory go on from a saved state to the last bit") {
   for (const char* const wire :
-       {"topk:0.02,momentum=0.9,warmup=6", "int8,momentum=0.5,warmup=4", "powersgd:1,warmup=5"}) {
+       {"topk:0.02,momentum=0.9,warmup=6", "int8,momentum=0.5,warmup=4", "powersgd:1,warmup=5",
+        "topk:0.05,memory=0.03", "topk:0.05,momentum=0.5,warmup=2,memory=0.05"}) {
     CAPTURE(wire);
     CHECK(test::resumes_exactly(kMatrixAndBias, option_settings(wire), 3, 9));
   }
@@ -174,24 +177,64 @@ TEST_CASE("codecs that send every number begin with numbers as they are") {
   }
 }
 
-TEST_CASE("a rank that lacks the state of a warm-up is named before anything is sent") {
-  const auto wire = option_settings("topk:0.02,warmup=50");
-  std::vector<std::vector<std::byte>> saved(3);
-  auto ranks = communicators_in_process(3, 5s);
-  run_ranks(ranks, [&](Communicator& comm) {
-    CodedModel model(kMatrixAndBias, comm, wire);
-    for (int step = 0; step < 40; ++step)
-      model.step(step);
-    saved[index_of(comm)] = model.exchange().saved_state();
-  });
-  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
-    CodedModel model(kMatrixAndBias, comm, wire);
-    if (comm.rank() != Rank{1}) model.exchange().load_state(saved[index_of(comm)]);
-    model.step(40);
-  });
-  for (const auto& outcome : outcomes)
-    CHECK(mentions(failure_in(outcome),
-                   "rank 1 continues after 0 steps of its codec, and rank 0 after 40"));
+TEST_CASE("with memory, results and residuals are the sum of all gradients") {
+  for (const RanksOnNodes& cluster : {RanksOnNodes{1, 1}, RanksOnNodes{3, 1}, RanksOnNodes{4, 2}}) {
+    CAPTURE(cluster.ranks);
+    const CodedRun run =
+        run_model(kMatrixAndBias, cluster, option_settings("topk:0.05,memory=0.05"), 60);
+    CHECK(run.is_equal_everywhere());
+    CHECK(run.lost(kMatrixAndBias) < 5e-3);
+  }
+}
+
+TEST_CASE("what gradients have in common need not be sent again and again") {
+  const test::ModelGradients unchanging{
+      .shapes = kMatrixAndBias.shapes,
+      .numbers = [](int rank, int) { return moved_numbers(rank, 0); }};
+  Numbers sum(kMatrix);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::size_t i = 0; i < kMatrix; ++i)
+      sum[i] += moved_numbers(rank, 0)[i];
+  const auto error_of = [&](const char* wire) {
+    constexpr int kSteps = 400;
+    const CodedRun run = run_model(unchanging, {2, 1}, option_settings(wire), kSteps);
+    double error = 0;
+    for (std::size_t i = 0; i < kMatrix; ++i)
+      error += std::abs(static_cast<double>(run.of_rank_0()[kSteps - 1][i] - sum[i]));
+    return error / static_cast<double>(kMatrix);
+  };
+  CHECK(error_of("topk:0.05") > 1);
+  CHECK(error_of("topk:0.05,memory=0.05") < 0.1);
+}
+
+TEST_CASE("a step that is skipped, and one of another operation, leave memories as they were") {
+  GradientSettings settings = option_settings("topk:0.1,memory=0.1");
+  const CodedRun plain = run_model(kMatrixAndBias, {4, 2}, settings, 8);
+  settings.non_finite = NonFiniteAction::skip;
+  const CodedRun disturbed = run_model(kMatrixAndBias, {4, 2}, settings, 8, test::disturbed_at(0));
+  CHECK(disturbed.results == plain.results);
+}
+
+TEST_CASE("a rank that lacks the state of a warm-up or a memory is named before anything is sent") {
+  for (const char* const text : {"topk:0.02,warmup=50", "topk:0.02,memory=0.01"}) {
+    const auto wire = option_settings(text);
+    std::vector<std::vector<std::byte>> saved(3);
+    auto ranks = communicators_in_process(3, 5s);
+    run_ranks(ranks, [&](Communicator& comm) {
+      CodedModel model(kMatrixAndBias, comm, wire);
+      for (int step = 0; step < 40; ++step)
+        model.step(step);
+      saved[index_of(comm)] = model.exchange().saved_state();
+    });
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      CodedModel model(kMatrixAndBias, comm, wire);
+      if (comm.rank() != Rank{1}) model.exchange().load_state(saved[index_of(comm)]);
+      model.step(40);
+    });
+    for (const auto& outcome : outcomes)
+      CHECK(mentions(failure_in(outcome),
+                     "rank 1 continues after 0 steps of its codec, and rank 0 after 40"));
+  }
 }
 
 TEST_CASE("gradients of 16 bits have their momentum in float32") {
@@ -210,7 +253,7 @@ TEST_CASE("gradients of 16 bits have their momentum in float32") {
   });
 }
 
-TEST_CASE("momentum is refused for float64, and for rounds of several steps") {
+TEST_CASE("momentum is refused for float64, and like memory for rounds of several steps") {
   auto ranks = communicators_in_process(1, 1s);
   const GradientSettings settings = option_settings("int8,momentum=0.5");
   GradientExchange exchange(ranks[0], settings);
@@ -220,6 +263,11 @@ TEST_CASE("momentum is refused for float64, and for rounds of several steps") {
   CHECK(mentions(
       failure_of([&] { Multistep(ranks[0], multistep_settings("accumulate=4"), settings); }),
       "the momentum in FASTGPU_COMM_WIRE"));
+  CHECK(mentions(failure_of([&] {
+                   Multistep(ranks[0], multistep_settings("accumulate=4"),
+                             option_settings("topk:0.1,memory=0.1"));
+                 }),
+                 "the memory in FASTGPU_COMM_WIRE"));
   CHECK_NOTHROW(
       Multistep(ranks[0], multistep_settings("accumulate=4"), option_settings("int8,warmup=5")));
 }

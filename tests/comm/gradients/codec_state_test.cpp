@@ -45,11 +45,16 @@ struct Example {
     state.replace({{0}, 20, 30}, 40, Numbers{4});
     state.replace({{1}, 0, kElements}, 0, Numbers(kElements, 7));
     state.keep_factor({1}, Numbers{0.5F, -1});
+    state.keep_memory({2}, {.first = 10, .group = 77, .own = {1, 2}, .sum = {3, 4}});
     state.step_ended();
     state.step_ended();
   }
   SavedState saved() const { return state.saved(table, {3}); }
 };
+
+CodeMemory memory_of(std::size_t first, std::uint64_t group, std::size_t count) {
+  return {first, group, Numbers(count), Numbers(count)};
+}
 
 TEST_SUITE_BEGIN("comm/gradients/codec_state");
 
@@ -86,7 +91,22 @@ TEST_CASE("a saved state comes back as it was") {
     CHECK(residuals_of(loaded, gradient) == residuals_of(example.state, gradient));
   CHECK(Numbers(loaded.factor_of({1}).begin(), loaded.factor_of({1}).end()) == Numbers{0.5F, -1});
   CHECK(loaded.factor_of({0}).empty());
+  const CodeMemory* const memory = loaded.memory_like({2}, memory_of(10, 77, 2));
+  REQUIRE(memory != nullptr);
+  CHECK(memory->own == Numbers{1, 2});
+  CHECK(memory->sum == Numbers{3, 4});
   CHECK(loaded.saved(example.table, {3}) == example.saved());
+}
+
+TEST_CASE("a memory is that of its numbers and of its group of ranks alone") {
+  CodecState state = Example().state;
+  CHECK(state.memory_like({2}, memory_of(10, 77, 2)) != nullptr);
+  CHECK(state.memory_like({2}, memory_of(9, 77, 2)) == nullptr);
+  CHECK(state.memory_like({2}, memory_of(10, 78, 2)) == nullptr);
+  CHECK(state.memory_like({2}, memory_of(10, 77, 3)) == nullptr);
+  CHECK(state.memory_like({1}, memory_of(10, 77, 2)) == nullptr);
+  state.drop_memories();
+  CHECK(state.memory_like({2}, memory_of(10, 77, 2)) == nullptr);
 }
 
 TEST_CASE("residuals find their gradients by name, and others begin at 0") {
@@ -126,19 +146,19 @@ TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
   std::mt19937 random(1);
   for (int round = 0; round < 5000; ++round) {
     SavedState changed = saved;
-    changed[random() % changed.size()] = static_cast<std::byte>(random() & 0xffU);
+    for (auto changes = 1 + random() % 3; changes > 0; --changes)
+      changed[random() % changed.size()] = static_cast<std::byte>(random() & 0xffU);
+    if (changed == saved) continue;
     CodecState state;
-    try {
-      state.load(changed, example.table, {3});
-      for (const std::size_t gradient : {0, 1, 2})
-        for (const float value : residuals_of(state, gradient))
-          CHECK(std::isfinite(value));
-      for (const float value : state.factor_of({1}))
-        CHECK(std::isfinite(value));
-    } catch (const Error& e) {
-      CHECK(e.kind() == ErrorKind::usage);
-    }
+    state.resize(example.table.size());
+    const Error e = failure_of([&] { state.load(changed, example.table, {3}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(residuals_of(state, 1) == Numbers(kElements));
   }
+  SavedState longer = saved;
+  longer.push_back({});
+  CodecState state;
+  CHECK(mentions(failure_of([&] { state.load(longer, example.table, {3}); }), "damaged"));
 }
 
 TEST_SUITE_END();

@@ -22,11 +22,11 @@ using nlohmann::json;
 /// One rank alone, and the folders that it writes to.
 struct Recorded {
   explicit Recorded(Timeline::Clock::duration between_writes)
-      : recorder(ranks.front(), settings, between_writes) {}
+      : recorder(ranks.front(), settings, nullptr, between_writes) {}
 
   json timeline() const { return json::parse(std::ifstream(settings.timeline + "/rank-0.json")); }
   json counters() const { return json::parse(std::ifstream(settings.counters + "/rank-0.json")); }
-  bool is_written() const { return std::filesystem::exists(settings.timeline); }
+  bool is_written() const { return std::filesystem::exists(settings.timeline + "/rank-0.json"); }
 
   test::TempDirectory folder{};
   GradientSettings settings = [this] {
@@ -64,7 +64,7 @@ TEST_CASE("what each network has carried is in the counters of a rank") {
   settings.counters = folder.path();
   auto ranks = test::communicators_in_process(2, 20s, SharedMemory::off);
   test::run_ranks(ranks, [&](Communicator& comm) {
-    Recorder recorder(comm, settings, 0s);
+    Recorder recorder(comm, settings, nullptr, 0s);
     std::vector<float> values(100'000, 1);
     comm.all_reduce(std::span(values), ReduceOp::sum);
     comm.barrier();
@@ -83,6 +83,73 @@ TEST_CASE("what each network has carried is in the counters of a rank") {
     CHECK(text.str().find("fastgpu_comm_link_bytes_sent_total{rank=\"" + std::to_string(rank)) !=
           std::string::npos);
   }
+}
+
+TEST_CASE("a folder that cannot be written to is reported at once, with its variable, and once") {
+  test::TempDirectory folder;
+  std::ofstream(folder.path() / "taken") << "a file";
+  GradientSettings settings;
+  settings.timeline = folder.path() / "taken";
+  settings.counters = folder.path() / "taken/below";
+  auto ranks = test::communicators_in_process(1, 20s);
+  std::vector<std::string> warnings;
+  {
+    Recorder recorder(
+        ranks.front(), settings, [&](const std::string& sentence) { warnings.push_back(sentence); },
+        0s);
+    CHECK(warnings.size() == 2);
+    recorder.step_ended();
+  }
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0] == "FASTGPU_COMM_COUNTERS is '" + settings.counters +
+                           "', but rank 0 cannot write rank-0.json there: Not a directory");
+  CHECK(warnings[1] == "FASTGPU_COMM_TIMELINE is '" + settings.timeline +
+                           "', but rank 0 cannot write rank-0.json there: Not a directory");
+}
+
+TEST_CASE("a folder that is lost later is reported, too") {
+  test::TempDirectory folder;
+  GradientSettings settings;
+  settings.counters = folder.path() / "counters";
+  auto ranks = test::communicators_in_process(1, 20s);
+  std::vector<std::string> warnings;
+  {
+    Recorder recorder(
+        ranks.front(), settings, [&](const std::string& sentence) { warnings.push_back(sentence); },
+        0s);
+    recorder.step_ended();
+    CHECK(warnings.empty());
+    std::filesystem::remove_all(settings.counters);
+    std::ofstream(settings.counters) << "in its place";
+  }
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("FASTGPU_COMM_COUNTERS") == 0);
+}
+
+TEST_CASE("two sets of gradients of one rank leave files of their own") {
+  test::TempDirectory folder;
+  GradientSettings settings;
+  settings.timeline = folder.path() / "t";
+  settings.counters = folder.path() / "c";
+  auto ranks = test::communicators_in_process(1, 20s);
+  const auto has = [&](const std::string& name) {
+    return std::filesystem::exists(folder.path() / name);
+  };
+  {
+    Recorder first(ranks.front(), settings, nullptr, 0s);
+    Recorder second(ranks.front(), settings, nullptr, 0s);
+    second.step_ended();
+    CHECK_FALSE(has("t/rank-0.json"));
+    CHECK(has("t/rank-0-2.json"));
+    CHECK(has("c/rank-0-2.json"));
+    CHECK_FALSE(has("c/rank-0-2.prom"));
+    first.step_ended();
+    CHECK(has("t/rank-0.json"));
+    CHECK(has("c/rank-0.prom"));
+  }
+  Recorder third(ranks.front(), settings, nullptr, 0s);
+  third.step_ended();
+  CHECK_FALSE(has("t/rank-0-3.json"));
 }
 
 TEST_CASE("not every step writes") {

@@ -99,7 +99,24 @@ TEST_CASE("what makes no sense is refused with the variable's name") {
     const Error e = failure_of([&] { settings_of({{name, value}}); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).find(name) == 0);
+    CHECK(std::string(e.what()).find(name, 1) == std::string::npos);
   }
+  CHECK(std::string(failure_of([] {
+                      settings_of({{"FASTGPU_COMM_TUNE", "on"}});
+                    }).what()) == "FASTGPU_COMM_TUNE is 'on', not 0 or 1");
+}
+
+TEST_CASE("a timeline and counters in one folder, where their files have one name, are refused") {
+  for (const std::string same : {"/tmp/t", "/tmp/t/", "/tmp/./t"}) {
+    const Error e = failure_of([&] {
+      settings_of({{"FASTGPU_COMM_TIMELINE", "/tmp/t"}, {"FASTGPU_COMM_COUNTERS", same}});
+    });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) == "FASTGPU_COMM_COUNTERS is '" + same +
+                                       "', the folder of FASTGPU_COMM_TIMELINE, and both write "
+                                       "rank-<number>.json: name two folders");
+  }
+  CHECK_NOTHROW(settings_of({{"FASTGPU_COMM_TIMELINE", "t"}, {"FASTGPU_COMM_COUNTERS", "t/c"}}));
 }
 
 TEST_CASE(

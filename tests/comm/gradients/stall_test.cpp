@@ -9,6 +9,7 @@
 
 #include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
 #include "support/gradient_steps.hpp"
 #include "support/run_ranks.hpp"
 
@@ -18,7 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 using test::able_to_leave;
 using test::communicators_in_process;
+using test::failure_in;
 using test::index_of;
+using test::mentions;
+using test::outcomes_of_ranks;
 using test::run_ranks;
 using test::Sentences;
 using test::small_buckets;
@@ -73,6 +77,29 @@ TEST_CASE("who waits is told for which rank, and with what it is late, ever more
     REQUIRE(warnings[r].all.size() >= 2);  // On a busy machine it is later still.
     CHECK(warnings[r].all[0] == late + "waited for 300ms");
     CHECK(warnings[r].all[1] == late + "waited for 900ms");
+  }
+}
+
+TEST_CASE("who gives up waiting for a rank names the gradients that it has not made ready") {
+  auto ranks = communicators_in_process(3, 1s);
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> a(5), b(5);
+    GradientSettings settings;
+    settings.stall = 200ms;
+    Sentences warnings;
+    GradientExchange exchange(comm, settings, &warnings);
+    exchange.add("a", std::span(a));
+    exchange.add("b", std::span(b));
+    exchange.ready({0});
+    if (comm.rank() == Rank{1}) std::this_thread::sleep_for(4s);
+    exchange.ready({1});
+    exchange.wait_step();
+  });
+  for (const std::size_t rank : {0, 2}) {
+    const Error e = failure_in(outcomes[rank]);
+    CHECK(e.kind() == ErrorKind::transient);
+    CHECK(mentions(e, "the end of a step of gradients (a message of 9 bytes)"));
+    CHECK(mentions(e, "; rank 1 has not made ready in step 0: 'b' of 2 gradients"));
   }
 }
 

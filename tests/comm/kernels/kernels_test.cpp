@@ -50,14 +50,11 @@ struct Wide {
     for (unsigned i = 0; i < kLanes; ++i)
       to[i] = (bits >> i & 1U) << 31U;
   }
-  static std::size_t append_large(std::uint32_t* places, float* numbers, const float* from,
-                                  std::uint32_t first, std::int32_t limit) noexcept {
+  static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
+                                  std::int32_t limit) noexcept {
     std::size_t found = 0;
-    for (unsigned i = 0; i < kLanes; ++i) {
-      if ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) < limit) continue;
-      places[found] = first + i;
-      numbers[found++] = from[i];
-    }
+    for (unsigned i = 0; i < kLanes; ++i)
+      if ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) >= limit) places[found++] = first + i;
     return found;
   }
   template <class Vector>

@@ -440,6 +440,57 @@ TEST_CASE("the state of another rank, mode or set of tensors is refused") {
   CHECK(mentions(failure_in(fewer[0]), "other tensors"));
 }
 
+TEST_CASE("a state that is damaged anywhere is refused, and nothing has changed") {
+  GradientSettings settings;
+  settings.wire = WireType::encoded;
+  settings.codec = {.id = CodecId::one_bit};
+  settings.small = {1};
+  for (const std::string mode : {"accumulate=3", "diloco=3", "slices=3"}) {
+    auto ranks = communicators_in_process(1, 20s);
+    Trainee<float> trainee(ranks[0], mode, settings);
+    const Training training{.batches = {9}};
+    trainee.train(training, 4);
+    const std::vector<std::byte> earlier = trainee.steps().saved_state();
+    trainee.train(training, 8);
+    const std::vector<std::byte> now = trainee.steps().saved_state();
+    for (std::size_t at = 0; at < 8 * earlier.size(); at += 13) {
+      std::vector<std::byte> flipped = earlier;
+      flipped[at / 8] ^= std::byte{1} << at % 8;
+      CAPTURE(mode);
+      CAPTURE(at);
+      const Error error = failure_of([&] { trainee.steps().load_state(flipped); });
+      CHECK(error.kind() == ErrorKind::usage);
+      REQUIRE(trainee.steps().saved_state() == now);
+    }
+    trainee.steps().load_state(earlier);
+    CHECK(trainee.steps().saved_state() == earlier);
+  }
+}
+
+TEST_CASE("a rank that continues another checkpoint is named before rounds are mixed up") {
+  for (const std::string mode : {"accumulate=2", "local_steps=2", "delay=1", "slices=2"}) {
+    auto ranks = communicators_in_process(3, 20s);
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      const Training training{.batches = {8, 8, 8}};
+      Trainee<float> first(comm, mode);
+      first.train(training, 4);
+      const std::vector<std::byte> state = first.steps().saved_state();
+      first.train(training, 8);
+      first.finish();
+      Trainee<float> second(comm, mode);
+      if (comm.rank() != Rank{1}) second.steps().load_state(state);  // Its file is missing.
+      second.train(training, 8);
+    });
+    CAPTURE(mode);
+    for (const auto& outcome : outcomes) {
+      const Error error = failure_in(outcome);
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK_MESSAGE(mentions(error, "rank 1 continues in round 0, and rank 0 in round"),
+                    error.what());
+    }
+  }
+}
+
 TEST_CASE("ranks whose modes differ are told so before the first step") {
   auto ranks = communicators_in_process(2, 20s);
   const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {

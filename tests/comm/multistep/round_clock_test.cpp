@@ -154,7 +154,8 @@ TEST_CASE("a clock goes on from its state, and refuses one that it cannot have")
   CHECK_FALSE(other.step(1));
   CHECK(other.step(1));
   for (const RoundClock::State& bad :
-       {RoundClock::State{.weights = {1, 2}}, RoundClock::State{.steps = 4, .weights = {1}},
+       {RoundClock::State{}, RoundClock::State{.weights = {1, 2}},
+        RoundClock::State{.steps = 4, .weights = {1}},
         RoundClock::State{.step_weight = 0, .weights = {1}}, RoundClock::State{.weights = {-1}},
         RoundClock::State{.weights = {std::numeric_limits<double>::infinity()}}})
     CHECK(failure_of([&] { other.restore(bad); }).kind() == ErrorKind::usage);
@@ -219,6 +220,12 @@ TEST_CASE("a saved state is read as it was, and damaged bytes are refused") {
   std::vector<std::byte> longer = bytes;
   longer.push_back(std::byte{0});
   CHECK(failure_of([&] { decode_multistep(longer); }).kind() == ErrorKind::usage);
+  for (std::size_t at = 0; at < 8 * bytes.size(); ++at) {
+    std::vector<std::byte> flipped = bytes;
+    flipped[at / 8] ^= std::byte{1} << at % 8;
+    CAPTURE(at);
+    CHECK(failure_of([&] { decode_multistep(flipped); }).kind() == ErrorKind::usage);
+  }
 }
 
 TEST_SUITE_END();

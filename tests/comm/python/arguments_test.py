@@ -73,6 +73,37 @@ def test_wrong_settings_are_refused():
     with raises(fc.UsageError, "RANK"):
         fc.init({"RANK": "5", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"})
     assert_equal(fc.init({"RANK": None, "WORLD_SIZE": None}).size, 1)
+    for settings in (["FASTGPU_COMM_WIRE=fp16"], "FASTGPU_COMM_WIRE=fp16"):
+        with raises(TypeError, "the settings are of type", "give a dict"):
+            fc.init(settings)
+    with raises(fc.UsageError, "wire is no variable", "did you mean FASTGPU_COMM_WIRE?"):
+        fc.init({"wire": "fp16"})
+    comm = fc.init({"FASTGPU_COMM_SHARED_MEMORY": False, "FASTGPU_COMM_LANES": 4})
+    with raises(fc.UsageError, "FASTGPU_COMM_TIMEOUT has an effect when a rank joins"):
+        fc.Gradients(comm, {"FASTGPU_COMM_TIMEOUT": "1s"})
+
+
+def test_what_is_no_name_no_state_and_no_operation_is_said():
+    comm = fc.init()
+    gradients, gossip = fc.Gradients(comm), fc.Gossip(comm)
+    steps = fc.Multistep(comm, "accumulate=2")
+    numbers = numpy.zeros(3, "float32")
+    for owner, what in ((gradients, "gradient"), (gossip, "parameter"), (steps, "gradient")):
+        with raises(TypeError, f"the name of a {what} is text, not of type int"):
+            owner.register(3, numbers)
+        for state in (None, "abc"):
+            with raises(TypeError, "the state is of type", "saved_state()"):
+                owner.load_state(state)
+    with raises(TypeError, "the weight is a number, not of type str"):
+        steps.weigh("3")
+    steps.weigh(numpy.float32(2))
+    with raises(TypeError, "the mode is text, not of type int"):
+        fc.Multistep(comm, 8)
+    with raises(ValueError, "'mean' is no operation", "AVERAGE"):
+        comm.all_reduce(numbers, "mean")
+    gossip.register("weight", numbers)
+    saved = gossip.saved_state()
+    gossip.load_state(bytearray(saved))  # Anything with bytes.
 
 
 @on_ranks(2)

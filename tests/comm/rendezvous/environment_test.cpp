@@ -46,6 +46,29 @@ TEST_CASE("a program started alone is a world of one") {
   CHECK(place.silence == 60s);
 }
 
+TEST_CASE("a rank alone is doubted where a launcher has started several processes") {
+  const auto doubt = [](const Variables& variables) {
+    return doubt_of_lone_rank([&](const std::string& name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      if (found == variables.end()) return std::nullopt;
+      return found->second;
+    });
+  };
+  CHECK_FALSE(doubt({}));
+  CHECK_FALSE(doubt(kPlain));
+  CHECK_FALSE(doubt({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"PMI_SIZE", "4"}}));
+  CHECK_FALSE(doubt({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMI_SIZE", "4"}}));
+  CHECK_FALSE(doubt({{"SLURM_STEP_NUM_TASKS", "1"}, {"PMI_SIZE", "x"}}));
+  CHECK(doubt({{"SLURM_STEP_NUM_TASKS", "8"}}) ==
+        "this process is a job of one rank, because RANK and WORLD_SIZE are not set, although "
+        "SLURM_STEP_NUM_TASKS is '8': set both if it is one rank of several, or RANK=0 and "
+        "WORLD_SIZE=1");
+  CHECK(doubt({{"PMI_SIZE", "2"}, {"MASTER_ADDR", "a"}})->find("although PMI_SIZE is '2':") !=
+        std::string::npos);
+  for (const std::string name : {"MASTER_ADDR", "FASTGPU_COMM_MASTER_ADDR", "LOCAL_RANK"})
+    CHECK(doubt({{name, "1"}})->find("although " + name + " is '1':") != std::string::npos);
+}
+
 TEST_CASE("the meeting has a limit of its own, or that of all waits") {
   JobPlace place = place_with(plain_but("FASTGPU_COMM_TIMEOUT", "5m"));
   CHECK(place.timeout == 5min);
@@ -248,6 +271,17 @@ TEST_CASE("our own master variables win over those of others") {
   CHECK(place_with(variables).master_port == 4001);
 }
 
+TEST_CASE("the address of rank 0 may have the brackets of IPv6, and no port, path or blank") {
+  CHECK(place_with(plain_but("MASTER_ADDR", "[fd00::5]")).master_host == "fd00::5");
+  CHECK(place_with(plain_but("MASTER_ADDR", "fe80::1%eth0")).master_host == "fe80::1%eth0");
+  for (const std::string wrong : {"10.0.0.1:29500", "node-0:29500", "[fd00::5]:29500"})
+    CHECK(mentions(failure_of([&] { place_with(plain_but("MASTER_ADDR", wrong)); }),
+                   "MASTER_ADDR is '" + wrong + "', with a port"));
+  for (const std::string wrong : {"tcp://node-0", "node 0", "node-0\n", " "})
+    CHECK(mentions(failure_of([&] { place_with(plain_but("MASTER_ADDR", wrong)); }),
+                   "', not a host name or an address, such as node-0 or 10.0.0.1"));
+}
+
 TEST_CASE("a variable that makes no sense is named with its value") {
   const std::multimap<std::string, std::string> wrong{{"RANK", "44"},
                                                       {"RANK", "-1"},
@@ -262,7 +296,8 @@ TEST_CASE("a variable that makes no sense is named with its value") {
                                                       {"FASTGPU_COMM_TRANSPORT", "pigeon"},
                                                       {"FASTGPU_COMM_ALGORITHM", "rings"},
                                                       {"FASTGPU_COMM_TIMEOUT", "0"},
-                                                      {"FASTGPU_COMM_TIMEOUT", "soon"}};
+                                                      {"FASTGPU_COMM_TIMEOUT", "soon"},
+                                                      {"FASTGPU_COMM_SHARED_MEMORY", "off"}};
   for (const auto& [name, value] : wrong) {
     const Error e = failure_of([&] { place_with(plain_but(name, value)); });
     CHECK(e.kind() == ErrorKind::usage);

@@ -139,6 +139,26 @@ TEST_CASE("a long message goes ahead, and is reduced once it is asked for") {
   }
 }
 
+TEST_CASE("a long message stays in its connection while a receive may be about to ask for it") {
+  Pair pair(1);
+  const std::vector<std::byte> sent(60'000, std::byte{7});
+  std::vector<std::byte> taken(sent.size());
+  pair.a->send(1, sent);
+  pair.b->transport->progress();
+  pair.b->receive(1, {.memory = taken});
+  CHECK(pair.b->events.received_messages == 0);  // It was not read before, and copied.
+  while (pair.b->events.received_messages == 0)
+    pair.b->transport->progress();
+  CHECK(taken == sent);
+
+  pair.a->send(2, sent);
+  pair.settle();
+  std::ranges::fill(taken, std::byte{});
+  pair.b->receive(2, {.memory = taken});
+  CHECK(pair.b->events.received_messages == 2);
+  CHECK(taken == sent);
+}
+
 TEST_CASE("of what nobody asks for only so much goes ahead") {
   Pair pair(2);
   std::vector<std::byte> bytes(kMebibyte, std::byte{7});

@@ -77,6 +77,7 @@ TEST_CASE("a frame is read as it was written") {
 TEST_CASE("frames that came together are all heard of before the connection is left to itself") {
   struct Count : FrameEvents {
     bool may_read() const noexcept override { return true; }
+    bool may_stay(const Frame&) override { return false; }
     std::span<std::byte> target_of(const Frame&) override { return {}; }
     void arrived(const Frame&, std::span<const std::byte>) override { ++frames; }
     int frames = 0;

@@ -222,6 +222,33 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
         process = starts(user, name, job, program, ranks=2)
         where = f"{name}-{node}"
         check_cut(user, process, where, NodeInside(where), f"^sleep 600[.]2{node}")
+        shown = json.loads(user.run("describe", "job", f"{job}-1", "-o", "json").out)
+        assert_equal((shown["lost_nodes"], shown["failure"]), ([where], None), f"{shown}")
+
+
+DEAF_TO_USR1 = "trap '' USR1; echo up; sleep 600.26 & while :; do wait; done"
+
+
+@shared_cluster
+def test_a_detached_job_ends_with_a_node_to_which_data_is_under_way(user):
+    name = user.two_nodes()
+    for launcher in ("mpirun", "plain"):
+        words = ("--detach", "--launcher", launcher)
+        starts(user, name, launcher, DEAF_TO_USR1, *words, ranks=2).communicate(timeout=30)
+        head, other = NodeInside(f"{name}-0"), NodeInside(f"{name}-1")
+        with other.cut() as began:
+            # mpirun passes this on, and waits for an answer as long as TCP does.
+            head.run("pkill", "-USR1", "-x", "mpirun")
+            ended = within(NOTICED, lambda: not head.has("^sleep 600[.]26"))
+            print(f"   {launcher}: {time.monotonic() - began:.1f} s after the cut", flush=True)
+            assert_true(ended, "the job goes on")
+            assert_true(within(5, lambda: not other.has("^sleep 600[.]26")), "a rank goes on")
+            done = user.run("wait", "job", launcher, code=1, timeout=60)
+        status = head.run("cat", f"/root/.fastgpu/jobs/{launcher}-1/status").stdout
+        assert_in("cause=cut_off", status, "the supervisor has not ended it")
+        assert_in(f"lost contact with {name}-1", done.err)
+        shown = json.loads(user.run("describe", "job", launcher, "-o", "json").out)
+        assert_equal((shown["cause"], shown["lost_nodes"]), ("node-loss", [f"{name}-1"]))
 
 
 @shared_cluster
@@ -273,7 +300,8 @@ def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):
     done = user.run("wait", "job", "left", code=1, timeout=60)
     assert_in(f"{name}-1", done.err)
     job = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"][0]
-    assert_equal(job["state"], "lost", f"{job}")
+    assert_equal((job["state"], job["cause"]), ("lost", "node-loss"), f"{job}")
+    assert_equal(job["lost_nodes"], [f"{name}-1"], f"{job}")
     assert_true(
         within(40, lambda: not lines(user, name, "pgrep", "-f", "^sleep 600.5")[f"{name}-0"]),
         "a rank of the other node runs on",

@@ -216,13 +216,18 @@ def test_a_rank_that_the_kernel_kills_for_the_memory_of_its_node_is_named(user):
         if not is_limited:
             print("   skipped: no memory group can be made here", flush=True)
             return
-        program = ["sh", "-c", "test $RANK = 0 && exec sleep 600; exec tail /dev/zero"]
+        program = ["sh", "-c", "test $RANK = 0 && exec sleep 600; "]
+        program[-1] += "echo reading all of it; exec tail /dev/zero"
         done = user.run(*job_words(name, 2, program, "greedy"), code=137, timeout=90)
     assert_in(f"rank 1 on {name}-1: killed by SIGKILL (out of memory)", done.err)
     shown = json.loads(user.run("describe", "job", "greedy", "-o", "json").out)
     assert_in("out of memory", shown["reason"], f"{shown}")
-    text = json.dumps(shown)
-    assert_true(re.search(r'"out_of_memory": true', text), text)
+    failure = shown["failure"]
+    found = [failure[key] for key in ("rank", "node", "exit_code", "signal", "out_of_memory")]
+    assert_equal(found, [1, f"{name}-1", 137, "SIGKILL", True], f"{shown}")
+    assert_equal(failure["last_lines"], ["reading all of it"], f"{shown}")
+    text = user.run("describe", "job", "greedy").out.decode()
+    assert_true(re.search(r"Last lines:\n +reading all of it\n", text), text)
 
 
 JOBS = "/root/.fastgpu/jobs"
@@ -267,6 +272,10 @@ def test_a_job_on_a_full_disk_goes_on_without_its_output(user):
         assert_equal(process.returncode, 0, err.decode())
         assert_not_in(b"no space left", err, "it was said twice")
         log = node.run("cat", f"{JOBS}/goes-1/ranks/1.out").stdout
+    shown = json.loads(user.run("describe", "job", "goes", "-o", "json").out)
+    assert_equal(shown["full_disks"], [{"node": f"{name}-1", "path": f"{JOBS}/goes-1/ranks"}])
+    assert_equal(shown["failure"], None)
+    assert_in("Full disks", user.run("describe", "job", "goes").out.decode())
     lines = log.splitlines()
     gap = next(i for i, line in enumerate(lines) if line.startswith("[fastgpu: "))
     assert_true(re.fullmatch(r"\[fastgpu: \S+ \S+ of output dropped: no space left\]", lines[gap]))
@@ -292,6 +301,9 @@ def test_a_job_on_a_full_disk_is_stopped_where_that_is_asked_for(user):
         reason = "ended because its disk is full (--on-full stop); no space left"
         assert_in(f"rank 1 on {name}-1: {reason}", done.err)
         assert_equal(node.run("cat", "/root/asked").stdout, "asked\n", "it got no SIGTERM")
+    shown = json.loads(user.run("describe", "job", "stops", "-o", "json").out)
+    assert_equal(shown["failure"]["full_disk"], f"{JOBS}/stops-1/ranks", f"{shown}")
+    assert_true(shown["failure"]["last_lines"][-2:], f"{shown}")
     words = job_words(name, 2, ["true"], "--on-full", "continue", "--keep-processes")
     user.refused(words, 2, "--keep-processes")
     user.refused(job_words(name, 2, ["true"], "--on-full", "pause"), 2, "--on-full")

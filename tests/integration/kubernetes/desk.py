@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 
+import shown_documents
+
 
 class Desk:
     """Runs fastgpu. `folder` has the authority of the server, ca.pem."""
@@ -61,6 +63,7 @@ class Desk:
             raise AssertionError(
                 f"{words}: {done.returncode}, not {code}\n{done.stdout}{done.stderr}"
             )
+        shown_documents.check_output(words, done.stdout)
         return done
 
     def seen(self, job):

@@ -41,10 +41,19 @@ def test_a_job_runs_and_its_logs_are_those_of_its_ranks(desk):
 
 
 def test_the_exit_code_is_that_of_the_program(desk):
-    program = ["sh", "-c", '[ "$RANK" = 1 ] && exit 7; exec sleep 30']
+    program = ["sh", "-c", '[ "$RANK" = 1 ] && { echo no data >&2; exit 7; }; exec sleep 30']
     done = desk.run(*JOB, "seven", "-np", "2", "--", *program, code=7)
-    assert_in("exited with 7", done.stderr)
-    assert_equal(desk.seen("seven")["state"], "failed")
+    assert_in("rank 1 on seven-1-worker-0: exited with 7", done.stderr)
+    job = desk.run(*JOB, "later", "-np", "2", "-d", "--", *program).stdout.strip()
+    desk.run("wait", "job", job, code=7)
+    for name in ("seven", "later"):
+        seen = desk.seen(name)
+        assert_equal(seen["state"], "failed")
+        failure = [seen["failure"][key] for key in ("rank", "exit_code", "last_lines")]
+        assert_equal(failure, [1, 7, ["no data"]], f"{seen}")
+    program = ["sh", "-c", 'test "$RANK" = 0 || kill -SEGV $$; exec sleep 30']
+    desk.run(*JOB, "signal", "-np", "2", "--", *program, code=139)
+    assert_equal(desk.seen("signal")["failure"]["signal"], "SIGSEGV")
 
 
 def test_a_detached_job_is_followed_and_cancelled(desk):
@@ -58,6 +67,21 @@ def test_a_detached_job_is_followed_and_cancelled(desk):
     assert_equal(desk.cluster.jobs, {})
     assert_equal(desk.seen(job)["state"], "cancelled")
     desk.run("delete", "job", job, "--yes")
+
+
+def test_top_shows_the_metrics_of_a_job(desk):
+    assert_in("no job runs in Kubernetes", desk.run("top", "--once", code=2).stderr)
+    program = ["sh", "-c", "echo epoch 2 loss 0.25; exec sleep 60"]
+    job = desk.run(*JOB, "train", "-np", "2", "-d", "--", *program).stdout.strip()
+    wait_until(lambda: desk.run("logs", job).stdout.count("loss") == 2)
+    seen = json.loads(desk.run("top", "-o", "json").stdout)
+    assert_equal((seen["cluster"], seen["nodes"]), (None, []))
+    assert_equal([(one["id"], one["ranks"]) for one in seen["engine_jobs"]], [(job, 2)])
+    assert_equal([one["text"] for one in seen["metrics"][job]], ["2", "0.25"])
+    row = desk.run("top", "--once").stdout.splitlines()[1].split()
+    assert_equal(row[0], "kubernetes")
+    desk.run("cancel", "job", job)
+    desk.run("top", "--once", code=2)
 
 
 def test_ctrl_c_deletes_the_job(desk):

@@ -116,13 +116,17 @@ def test_a_job_runs_in_slurm_and_nothing_is_left_after_the_cluster(user):
 def test_a_job_in_the_queue_waits_and_a_cancelled_one_ends_on_all_nodes(user):
     create(user)
     first = ["-np", "4", "--set", "slurm.nodes=2", "--detach"]
-    trap = 'trap "echo saved; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+    trap = 'trap "echo saved; exit 3" TERM; echo up; echo loss 0.5; while :; do sleep 0.1; done'
     running = run_job(user, "long", ["sh", "-c", trap], *first).out.decode().strip()
     waiting = run_job(user, "short", ["true"], *first).out.decode().strip()
     assert_true(
         cli_user.within(30, lambda: user.run("logs", running).out.count(b"up") == 4),
         "the ranks do not start",
     )
+    seen = json.loads(user.run("top", user.cluster, "-o", "json").out)
+    assert_equal([one["id"] for one in seen["engine_jobs"]], [running], f"{seen}")
+    assert_equal(seen["engine_jobs"][0]["nodes"], f"{user.cluster}-[0-1]")
+    assert_equal([one["text"] for one in seen["metrics"][running]], ["0.5"], f"{seen}")
     user.run("cancel", "job", running)
     assert_equal(user.run("logs", running).out.count(b"saved"), 4)
     user.run("wait", "job", waiting)

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import shown_documents
 import suite
 from cli_user import within
 from suite import (
@@ -262,6 +263,7 @@ class Lab:
                 f"{' '.join(words)}: exit code {done.returncode}, not {code}\n"
                 f"{done.stdout}{done.stderr}"
             )
+        shown_documents.check_output(words, done.stdout)
         return done
 
     def environment(self, more=None):
@@ -640,6 +642,71 @@ def test_through_a_jump_host(lab):
     assert_equal(
         (inner.keys_file.read_bytes(), gate.keys_file.read_bytes()), before, "not as before"
     )
+
+
+def within_host(host, *words, **more):
+    """Runs a command in all namespaces of a host."""
+    inside = ["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "--net"]
+    return subprocess.run([*inside, *words], capture_output=True, text=True, check=False, **more)
+
+
+def programs_on(host):
+    """Returns the command lines of all processes of a host."""
+    return within_host(host, "ps", "-eo", "args").stdout
+
+
+def start_job(lab, name, ranks, number):
+    """Starts a job of ranks that sleep, and waits until they do. Returns its process."""
+    process = subprocess.Popen(
+        [lab.fastgpu, "run", "job", name, "-c", "lab", "-np", str(ranks), "--", "sh", "-c"]
+        + [f"echo up; exec sleep {number}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=lab.environment(),
+    )
+    for _ in range(ranks):
+        assert_in(b"up", process.stdout.readline())
+    return process
+
+
+def test_a_job_behind_a_jump_host_ends_when_this_machine_is_gone(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True)
+    inner = lab.host("inner", "127.0.0.1", inside=gate)
+    jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
+    lab.create(inner.entry(jump=jump))
+    process = start_job(lab, "alone", 1, 4242.5)
+    # Longer than the silence that is borne, so that beats have kept the job.
+    time.sleep(20)
+    assert_true(process.poll() is None, "the job has ended by itself")
+    hole = ["blackhole", f"{NETWORK}.1"]
+    within_host(gate, "ip", "route", "add", *hole)
+    began = time.monotonic()
+    try:
+        gone = within(75, lambda: "sleep 4242.5" not in programs_on(inner))
+        print(f"   its rank ended after {time.monotonic() - began:.1f} s", flush=True)
+        assert_true(gone, "the rank outlives the lease of its job")
+        _, err = process.communicate(timeout=30)
+        assert_equal(process.returncode, 1, err)
+    finally:
+        within_host(gate, "ip", "route", "del", *hole)
+
+
+def test_ranks_behind_a_jump_host_have_their_lease(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True)
+    pair = lab.pair()
+    jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
+    lab.create(*(host.entry(jump=jump) for host in pair))
+    process = start_job(lab, "both", 2, 4242.6)
+    within_host(pair[1], "pkill", "-STOP", "-x", "orted")
+    within_host(pair[1], "ip", "link", "set", "eth0", "down")
+    gone = within(15, lambda: "sleep 4242.6" not in programs_on(pair[1]))
+    within_host(pair[1], "pkill", "-KILL", "-x", "orted")
+    assert_true(gone, "a rank outlives its lease")
+    _, err = process.communicate(timeout=30)
+    assert_in(b"lost contact with two", err)
+    log = (pair[1].home / ".fastgpu/jobs/both-1/ranks/1.err").read_text()
+    assert_in("the first node of the job did not answer for 9s", log)
 
 
 def test_keys_on_the_way_are_accepted_once_each(lab):

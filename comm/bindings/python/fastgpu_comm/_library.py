@@ -344,10 +344,35 @@ def version() -> str:
     return load().ask("fgc_version_string").decode()
 
 
+def text_of(value: Any, what: str) -> bytes:
+    """Returns text as the library takes it. Raises TypeError for another type."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is text, not of type {type(value).__name__}")
+    return value.encode()
+
+
+def state_of(state: Any) -> bytes:
+    """Returns the bytes of a saved state. Raises TypeError for something that has none."""
+    try:
+        return bytes(memoryview(state))
+    except TypeError:
+        raise TypeError(
+            f"the state is of type {type(state).__name__}: give the bytes that saved_state() has "
+            "returned"
+        ) from None
+
+
 def settings_list(settings: Mapping[str, str | None] | None) -> Any:
     """NAME=VALUE each, NULL at the end; None hides a variable of the environment."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(
+            f"the settings are of type {type(settings).__name__}: give a dict, such as "
+            '{"FASTGPU_COMM_TIMEOUT": "30s"}'
+        )
     lines = []
     for name, value in (settings or {}).items():
+        if isinstance(value, bool):
+            value = str(int(value))
         text = f"{name}={'' if value is None else value}"
         if not name or "=" in name or "\0" in text:
             raise ValueError(

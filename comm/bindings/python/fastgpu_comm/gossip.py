@@ -10,7 +10,14 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from ._data import Registered, look_at
 from ._handle import Handle
-from ._library import GossipReportStruct, WarningHandler, load, settings_list
+from ._library import (
+    GossipReportStruct,
+    WarningHandler,
+    load,
+    settings_list,
+    state_of,
+    text_of,
+)
 from .communicator import Communicator
 from .gradients import log_warning
 
@@ -76,7 +83,11 @@ class Gossip:
         if place.type_name != "float32":
             raise TypeError(f"{what} has elements of type {place.type_name}, not float32")
         load().call(
-            "fgc_gossip_add", self._handle.pointer, name.encode(), place.address, place.count
+            "fgc_gossip_add",
+            self._handle.pointer,
+            text_of(name, "the name of a parameter"),
+            place.address,
+            place.count,
         )
         self._data.register(place)
 
@@ -114,7 +125,8 @@ class Gossip:
         first step: training then goes on to the last bit. Raises UsageError for the state of
         another rank, of other parameters or settings, or a damaged one.
         """
-        load().call("fgc_gossip_load", self._handle.pointer, state, len(state))
+        saved = state_of(state)
+        load().call("fgc_gossip_load", self._handle.pointer, saved, len(saved))
 
     def close(self) -> None:
         """Frees it, between steps; a second call does nothing."""

@@ -18,6 +18,8 @@ from ._library import (
     WarningHandler,
     load,
     settings_list,
+    state_of,
+    text_of,
 )
 from .communicator import Communicator, on_device, stream_of
 from .kinds import ElementType, Op
@@ -29,7 +31,7 @@ def gradient_struct(place: Data, name: str, priority: int) -> GradientStruct:
     """Returns the description of a tensor for the library."""
     return GradientStruct(
         struct_size=ctypes.sizeof(GradientStruct),
-        name=name.encode(),
+        name=text_of(name, "the name of a gradient"),
         data=place.address,
         shape=(ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape),
         dimensions=len(place.shape),
@@ -210,7 +212,8 @@ class Gradients:
         name and number of elements; others begin anew. Between steps. Raises UsageError for the
         state of another rank.
         """
-        load().call("fgc_gradients_load", self._handle.pointer, state, len(state))
+        saved = state_of(state)
+        load().call("fgc_gradients_load", self._handle.pointer, saved, len(saved))
 
     def close(self) -> None:
         """Frees the gradients, between steps; a second call does nothing."""

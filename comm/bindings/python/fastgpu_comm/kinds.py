@@ -29,5 +29,11 @@ class Op(enum.IntEnum):
     MAX = 3
     PRODUCT = 4
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(
+            f"{value!r} is no operation: give fastgpu_comm.SUM, AVERAGE, MIN, MAX or PRODUCT"
+        )
+
 
 SUM, AVERAGE, MIN, MAX, PRODUCT = Op

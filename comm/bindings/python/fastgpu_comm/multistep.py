@@ -17,7 +17,14 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from ._data import Registered, look_at
 from ._handle import Handle
-from ._library import MultistepOutcomeStruct, WarningHandler, load, settings_list
+from ._library import (
+    MultistepOutcomeStruct,
+    WarningHandler,
+    load,
+    settings_list,
+    state_of,
+    text_of,
+)
 from .communicator import Communicator
 from .gradients import Counters, gradient_struct, log_warning, read_counters
 
@@ -64,7 +71,7 @@ class Multistep:
         pointer = load().make(
             "fgc_multistep_create",
             comm.pointer,
-            None if mode is None else mode.encode(),
+            None if mode is None else text_of(mode, "the mode"),
             settings_list(settings),
         )
         assert pointer is not None
@@ -134,7 +141,9 @@ class Multistep:
 
     def weigh(self, weight: float) -> None:
         """Sets the weight of the next step, before its gradients are ready."""
-        load().call("fgc_multistep_weigh", self._handle.pointer, weight)
+        if isinstance(weight, (str, bytes)):
+            raise TypeError(f"the weight is a number, not of type {type(weight).__name__}")
+        load().call("fgc_multistep_weigh", self._handle.pointer, float(weight))
 
     def step(self, weight: float | None = None) -> MultistepOutcome:
         """Ends a step, whose batch has that weight in the means, such as its number of samples; 1
@@ -174,10 +183,12 @@ class Multistep:
         return load().saved("fgc_multistep_save", self._handle.pointer)
 
     def load_state(self, state: bytes) -> None:
-        """Loads what the same rank has saved, after begin(). Raises UsageError for the state of
-        another rank, mode or set of tensors; nothing has changed then.
+        """Loads what the same rank has saved, after begin(), on all ranks that of one checkpoint.
+        Raises UsageError for the state of another rank, mode or set of tensors, or a damaged one;
+        nothing has changed then.
         """
-        load().call("fgc_multistep_load", self._handle.pointer, state, len(state))
+        saved = state_of(state)
+        load().call("fgc_multistep_load", self._handle.pointer, saved, len(saved))
         self._data.mark_written()
 
     def close(self) -> None:

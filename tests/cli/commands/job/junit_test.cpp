@@ -42,6 +42,16 @@ TEST_CASE("each job is a case: failures have their reason, and unfinished ones a
         "</testsuite>\n");
 }
 
+TEST_CASE("a failure has the last lines of the rank that failed first") {
+  JobAndCluster bad = job("bad-1", JobState::failed, 3, "rank 1 on demo-1: exited with 3");
+  state::JobRecord record;
+  record.failure =
+      state::FirstFailure{.rank = 1, .node = {"demo-1"}, .last_lines = {"step 1", "no <file>"}};
+  bad.job.record = record;
+  const std::string report = junit_report(std::vector{bad}, state::TimePoint());
+  CHECK(report.find(">exit code 3&#10;step 1&#10;no &lt;file&gt;</failure>") != report.npos);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -232,6 +232,40 @@ TEST_CASE("a job is described with its times, its ranks by node and the place of
         "Logs:       ~/.fastgpu/jobs/train-1 on demo-[0-1]\n");
 }
 
+TEST_CASE("a failed job is described with its first failure, its lost nodes and its full disks") {
+  launcher::JobRecord record{.spec = {.name = {"train"}, .argv = {"true"}},
+                             .placement = {{{"demo-0"}, 0, 1}}};
+  record.failure = state::FirstFailure{.rank = 3,
+                                       .node = {"demo-1"},
+                                       .exit_code = 137,
+                                       .signal = "SIGKILL",
+                                       .out_of_memory = true,
+                                       .full_disk = "/jobs",
+                                       .last_lines = {"step 1", "step 2\x1b[31m"}};
+  record.lost_nodes = {{"demo-1"}, {"demo-2"}};
+  record.full_disks = {{{"demo-1"}, "/jobs"}};
+  state::Job job{.id = "train-1", .state = state::JobState::failed, .created = kNow};
+  read_record_text(job, record_text_of(record));
+  const std::string text = text_of(description_of({job, "demo"}, kNow));
+  CHECK_MESSAGE(text.find("First failure:\n"
+                          "  Rank:           3\n"
+                          "  Node:           demo-1\n"
+                          "  Exit code:      137\n"
+                          "  Signal:         SIGKILL\n"
+                          "  Out of memory:  yes\n"
+                          "  Full disk:      /jobs\n"
+                          "  Last lines:\n"
+                          "    step 1\n"
+                          "    step 2\\x1b[31m\n"
+                          "Lost nodes:  demo-1, demo-2\n") != std::string::npos,
+                text);
+  const Json fields = to_json(job);
+  CHECK(fields["failure"]["exit_code"] == 137);
+  CHECK(fields["failure"]["last_lines"].size() == 2);
+  CHECK(fields["lost_nodes"] == Json({"demo-1", "demo-2"}));
+  CHECK(fields["full_disks"][0]["node"] == "demo-1");
+}
+
 TEST_CASE("a job that another version has written is described by what is known of every job") {
   state::Job job{.id = "train-1", .created = kNow};
   read_record_text(job, "{\"new\": 1}");

@@ -68,6 +68,32 @@ TEST_CASE(
   CHECK(texts_of(second, 0).back() == "train-1: epoch 3, loss nan; eval-2: acc 91.2");
 }
 
+TEST_CASE("a job whose engine chooses the nodes has a row of its own") {
+  const std::vector<UsageOfNode> nodes = {{{"demo-0"}, busy_node()}};
+  const std::vector<JobOnNodes> jobs = {{.id = "train-1",
+                                         .placement = {{.node = {"demo-0"}, .count = 4}},
+                                         .metrics = metrics_in("loss 0.5"),
+                                         .engine = state::EngineKind::slurm,
+                                         .engine_nodes = "demo-[0-1]"},
+                                        {.id = "eval-2",
+                                         .placement = {{.node = {"kubernetes"}, .count = 1}},
+                                         .engine = state::EngineKind::kubernetes}};
+  const View view = view_of_usage("demo", nodes, jobs);
+  REQUIRE(view.table.rows.size() == 3);
+  CHECK(texts_of(view, 0).back() == "-");
+  CHECK(texts_of(view, 1) == std::vector<std::string>{"slurm", "-", "-", "-", "-", "-", "-",
+                                                      "train-1: ranks 0-3 on demo-[0-1]",
+                                                      "train-1: loss 0.5"});
+  CHECK(texts_of(view, 2)[7] == "eval-2: rank 0");
+  CHECK(view.root["nodes"][0]["jobs"].empty());
+  CHECK(view.root["engine_jobs"] ==
+        Json::parse(R"([{"id":"train-1","engine":"slurm","ranks":4,"nodes":"demo-[0-1]"},
+                        {"id":"eval-2","engine":"kubernetes","ranks":1,"nodes":null}])"));
+  CHECK(view.root["metrics"]["train-1"][0]["name"] == "loss");
+  CHECK(view.names == std::vector<std::string>{"demo-0"});
+  CHECK(view_of_usage("", {}, jobs).root["cluster"].is_null());
+}
+
 TEST_CASE("a GPU that is idle beside busy ones is visible") {
   NodeUsage usage = busy_node();
   usage.gpus[1].percent = 0;

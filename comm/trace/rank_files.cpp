@@ -1,0 +1,114 @@
+#include "comm/trace/rank_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/names.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// The divisor of the time between two writes: a write may take that share.
+constexpr int kShare = 100;
+
+/// The names that are in use. All exchanges of a process write to the folders of its variables.
+class NamesInUse {
+ public:
+  /// Takes the first free one of `name`, `name`-2, `name`-3 and so on.
+  std::string take(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::string free = name;
+    for (int number = 2; !names_.insert(free).second; ++number)
+      free = name + "-" + std::to_string(number);
+    return free;
+  }
+
+  void give_back(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+/// Never destroyed: a program's last set of gradients may be.
+NamesInUse& names_in_use() {
+  static NamesInUse& names = *new NamesInUse;
+  return names;
+}
+
+/// Replaces a file. Returns the error if it cannot be written.
+std::error_code write_file(const std::string& path, const RankFiles::Write& write) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) return error;
+  errno = 0;
+  std::ofstream fresh(path + ".new");
+  if (fresh) write(fresh);
+  fresh.close();
+  if (fresh) {
+    std::filesystem::rename(path + ".new", path, error);
+    return error;
+  }
+  error = {errno == 0 ? EIO : errno, std::generic_category()};
+  std::error_code ignored;  // There may be no such file.
+  std::filesystem::remove(path + ".new", ignored);
+  return error;
+}
+
+/// Returns the error that `write_file` would return; writes nothing.
+std::error_code try_to_write(const std::string& path) {
+  const std::error_code error = write_file(path + ".try", [](std::ostream&) {});
+  std::error_code ignored;
+  std::filesystem::remove(path + ".try", ignored);
+  return error;
+}
+
+}  // namespace
+
+RankFiles::RankFiles(std::string variable, std::string folder, Rank rank, Warn warn)
+    : variable_(std::move(variable)),
+      folder_(std::move(folder)),
+      rank_(rank),
+      warn_(std::move(warn)) {
+  if (!is_wanted()) return;
+  path_ = names_in_use().take(folder_ + "/rank-" + std::to_string(rank_.value));
+  report(try_to_write(path_ + ".json"), ".json");
+}
+
+RankFiles::~RankFiles() {
+  if (is_wanted()) names_in_use().give_back(path_);
+}
+
+void RankFiles::write(const std::string& suffix, const Write& write) {
+  if (is_wanted()) report(write_file(path_ + suffix, write), suffix);
+}
+
+bool RankFiles::is_first() const {
+  return path_.ends_with("/rank-" + std::to_string(rank_.value));
+}
+
+void RankFiles::report(const std::error_code& error, const std::string& suffix) {
+  if (!error || !warn_) return;
+  const std::string name = path_.substr(folder_.size() + 1) + suffix;
+  std::exchange(warn_, nullptr)(variable_ + " is '" + printable(folder_, 200) + "', but rank " +
+                                std::to_string(rank_.value) + " cannot write " + name +
+                                " there: " + error.message());
+}
+
+void WriteSchedule::write_if_due(const std::function<void()>& write) {
+  const auto began = Clock::now();
+  if (began < due_) return;
+  write();
+  const auto ended = Clock::now();
+  due_ = ended + std::max(between_, kShare * (ended - began));
+}
+
+}  // namespace fastgpu::comm
