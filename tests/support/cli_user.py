@@ -151,8 +151,8 @@ def inits_of(node):
 
 
 def within(seconds, condition):
-    """Waits until the condition is true; returns False if that takes longer. A condition that runs a
-    command leaves the processor to others as long as it has used it.
+    """Waits until the condition is true; returns False if that takes longer. A condition that runs
+    a command leaves the processor to others as long as it has used it.
     """
     deadline = time.monotonic() + seconds
     began = time.monotonic()

@@ -202,7 +202,9 @@ def test_a_job_that_leaves_early_does_not_return_to_the_machine_that_goes(user):
         )
         customer.run("exec", "t", "--", "touch", "/root/leave")
         assert_true(
-            within(40, lambda: "is taken back by the cloud, and not gone yet" in errors.read_text()),
+            within(
+                40, lambda: "is taken back by the cloud, and not gone yet" in errors.read_text()
+            ),
             "the job does not wait for the machine to go",
         )
         customer.sim.control("advance", {"seconds": 45})
