@@ -57,6 +57,22 @@ void TcpPeer::send(Outgoing& message) {
   queue(message);
 }
 
+bool TcpPeer::send_now(const Outgoing& message) {
+  Flow& flow = *flows_.front();
+  const bool is_free = logs_.empty() && controls_.empty() && sending_.empty();
+  if (!is_free || !flow.is_open() || !flow.is_idle()) return false;
+  if (message.note != nullptr)
+    flow.begin_copy({.kind = TcpFrameKind::note, .tag = message.tag, .length = kNoteBytes},
+                    *message.note);
+  flow.begin_copy({.kind = TcpFrameKind::chunk,
+                   .tag = message.tag,
+                   .length = static_cast<std::uint32_t>(message.bytes.size()),
+                   .total = message.bytes.size()},
+                  message.bytes);
+  flow.link().count_sent(message.bytes.size());
+  return true;
+}
+
 /// After those that are as urgent. One that is on its way goes on once this one has gone.
 void TcpPeer::queue(Outgoing& message) {
   const auto urgent = [&](const Sending& each) {
@@ -357,15 +373,35 @@ void TcpPeer::receive(Incoming& message) {
   const bool is_here = arrivals_.find(message.tag) != nullptr;
   const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
-  for (const auto& [offset, bytes] : arrival.chunks) {
-    arrived_bytes_ -= kArrivalCost + bytes.size();
-    unasked_.remove(kArrivalCost + bytes.size());
-    check(message, {.length = static_cast<std::uint32_t>(bytes.size()),
-                    .offset = offset,
-                    .total = arrival.total});
-    message.sink.take(offset, bytes);
-    count(message, bytes.size());
+  for (const Arrival::Chunk& chunk : arrival.chunks) {
+    take(message, chunk, arrival.total);
+    count(message, chunk.bytes.size());
   }
+}
+
+bool TcpPeer::take_now(Incoming& message) {
+  const Arrival* const known = arrivals_.find(message.tag);
+  if (known == nullptr || known->here < known->total) return false;
+  const Arrival arrival = arrivals_.take(message.tag);
+  for (const Arrival::Chunk& chunk : arrival.chunks)
+    take(message, chunk, arrival.total);
+  return true;
+}
+
+bool TcpPeer::has_come_now() noexcept {
+  const bool has_come = std::exchange(now_, nullptr) == nullptr;
+  if (!has_come && ++likely_flow_ >= flows_.size()) likely_flow_ = 0;
+  return has_come;
+}
+
+/// Takes a chunk that was kept.
+void TcpPeer::take(Incoming& message, const Arrival::Chunk& chunk, std::uint64_t total) {
+  const std::size_t size = chunk.bytes.size();
+  arrived_bytes_ -= kArrivalCost + size;
+  unasked_.remove(kArrivalCost + size);
+  check(message,
+        {.length = static_cast<std::uint32_t>(size), .offset = chunk.offset, .total = total});
+  message.sink.take(chunk.offset, chunk.bytes);
 }
 
 void TcpPeer::check(const Incoming& message, const Frame& frame) {
@@ -467,7 +503,16 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
     }
     return count(message, bytes.size());
   }
-  keep(frame, bytes);
+  if (!is_for_now(frame)) return keep(frame, bytes);
+  check(*now_, frame);
+  now_->sink.take(frame.offset, bytes);
+  now_ = nullptr;
+}
+
+/// Returns whether the frame is all of the message that is received within a call.
+bool TcpPeer::is_for_now(const Frame& frame) noexcept {
+  return now_ != nullptr && now_->tag == frame.tag && frame.length == frame.total &&
+         arrivals_.find(frame.tag) == nullptr;
 }
 
 /// Keeps the bytes until a receive asks for them.

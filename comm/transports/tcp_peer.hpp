@@ -26,6 +26,9 @@ constexpr std::size_t kMostAhead = 2 << 20;
 /// The bytes of messages that are given to the connections to a peer before its own are read.
 constexpr std::size_t kMostATurn = 256 << 10;
 
+/// Bytes of the longest message that is sent or received within a call.
+constexpr std::size_t kMostNow = 4096;
+
 /// Whether a peer confirms the frames that have come. If it does, a connection that fails is given
 /// up, its frames go by the others, and a message is sent once all of it has come.
 enum class Confirmation : std::uint8_t { none, of_frames };
@@ -64,6 +67,18 @@ class TcpPeer final : public FrameEvents {
 
   void send(Outgoing& message);
   void receive(Incoming& message);
+
+  /// Gives a copy of a short message to an idle connection. Returns false where there is none, or
+  /// others come first.
+  bool send_now(const Outgoing& message);
+  /// Takes a message that has come. Returns false where a part of it has not.
+  bool take_now(Incoming& message);
+  /// Takes this short message while frames are read, until `has_come_now`.
+  void expect_now(Incoming& message) noexcept { now_ = &message; }
+  bool has_come_now() noexcept;
+  /// Returns the connection to read for it: the next one each time that it has not come.
+  std::size_t likely_flow() const noexcept { return likely_flow_; }
+
   /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
   void send_control(TcpFrameKind kind, std::span<const std::byte> bytes = {});
   void send_abort(std::span<const std::byte> bytes);
@@ -110,7 +125,8 @@ class TcpPeer final : public FrameEvents {
 
   /// Whether something must come from the peer before this rank can go on.
   bool is_awaited() const noexcept {
-    return incoming_.size() > 0 || unwanted_.size() > 0 || !sending_.empty() || !is_flushed();
+    return incoming_.size() > 0 || now_ != nullptr || unwanted_.size() > 0 || !sending_.empty() ||
+           !is_flushed();
   }
 
   void abandon();
@@ -175,6 +191,8 @@ class TcpPeer final : public FrameEvents {
   void asked_for(MessageTag tag);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
   void keep(const Frame& frame, std::span<const std::byte> bytes);
+  bool is_for_now(const Frame& frame) noexcept;
+  void take(Incoming& message, const Arrival::Chunk& chunk, std::uint64_t total);
   void count(Incoming& message, std::size_t bytes);
   static void check(const Incoming& message, const Frame& frame);
   static void promise(Expected& expected, const Frame& frame);
@@ -208,6 +226,8 @@ class TcpPeer final : public FrameEvents {
   std::size_t ahead_bytes_ = 0;      ///< The bytes in `ahead_`.
   TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
   TagTable<Expected> incoming_;
+  std::size_t likely_flow_ = 0;
+  Incoming* now_ = nullptr;  ///< A message that is received within a call, if it comes.
   TagTable<Arrival> arrivals_;
   std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
   bool is_ending_ = false;

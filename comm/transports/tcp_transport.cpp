@@ -141,7 +141,10 @@ void TcpTransport::freed(const std::byte* memory) noexcept {
 }
 
 TransportCapabilities TcpTransport::capabilities() const noexcept {
-  return {.flows = most_flows_, .moves_only_when_called = !networks_.empty()};
+  const bool is_plain = networks_.empty() && confirmation_ == Confirmation::none;
+  return {.flows = most_flows_,
+          .most_now = is_plain ? kMostNow : 0,
+          .moves_only_when_called = !networks_.empty()};
 }
 
 /// Other networks end first: a peer that sees the end of the connections has their last frames
@@ -211,6 +214,31 @@ void TcpTransport::receive(Incoming& message) {
   }
   if (from->is_open()) resume_if_room(*from);
   if (from->is_open() && !from->is_flushed()) write_next_turn(*from);
+}
+
+bool TcpTransport::send_now(Outgoing& message) {
+  TcpPeer* const to = peer(message.peer);
+  if (to == nullptr || !to->send_now(message)) return false;
+  write(*to);
+  return true;
+}
+
+bool TcpTransport::receive_now(Incoming& message) {
+  TcpPeer* const from = peers_.at(static_cast<std::size_t>(message.peer.value)).get();
+  if (from == nullptr) return false;
+  try {
+    if (from->take_now(message)) {
+      if (from->is_open()) resume_if_room(*from);
+      return true;
+    }
+  } catch (const Error& e) {
+    lose(message.peer, e);
+    return false;
+  }
+  if (!from->is_open()) return false;
+  from->expect_now(message);
+  read(message.peer, from->likely_flow(), UnaskedChunks::left);
+  return from->has_come_now();
 }
 
 void TcpTransport::send_control(Rank rank, TcpFrameKind kind, std::span<const std::byte> bytes) {

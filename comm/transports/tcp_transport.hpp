@@ -28,6 +28,8 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   bool reaches(Rank peer) const noexcept override;
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
+  bool send_now(Outgoing& message) override;
+  bool receive_now(Incoming& message) override;
   bool progress() override;
   bool may_sleep() override;
   bool needs_progress() const noexcept override;

@@ -159,6 +159,71 @@ TEST_CASE("a long message stays in its connection while a receive may be about t
   CHECK(taken == sent);
 }
 
+TEST_CASE("a short message is sent and taken within calls, with its note and without a report") {
+  Pair pair(2);
+  REQUIRE(pair.a->transport->capabilities().most_now == kMostNow);
+  std::vector<std::byte> bytes(kMostNow, std::byte{7});
+  const Note note{};
+  Outgoing message{.peer = {1}, .tag = {1}, .bytes = bytes, .note = &note};
+  REQUIRE(pair.a->transport->send_now(message));
+  std::ranges::fill(bytes, std::byte{8});  // It is sent: its bytes may change.
+  std::vector<std::byte> taken(bytes.size());
+  Incoming wanted{.peer = {0}, .tag = {1}, .sink = {.memory = taken}};
+  // Each looks into another connection.
+  CHECK((pair.b->transport->receive_now(wanted) || pair.b->transport->receive_now(wanted)));
+  CHECK(std::ranges::count(taken, std::byte{7}) == std::ssize(taken));
+  CHECK(pair.b->events.notes == 1);
+  CHECK(pair.a->events.sent_messages == 0);
+  CHECK(pair.b->events.received_messages == 0);
+}
+
+TEST_CASE("a receive within a call takes what has come before, and leaves other messages") {
+  Pair pair(1);
+  const std::vector<std::byte> bytes(100, std::byte{7});
+  for (const std::uint64_t tag : {1, 2, 3}) {
+    Outgoing message{.peer = {1}, .tag = {tag}, .bytes = bytes};
+    REQUIRE(pair.a->transport->send_now(message));
+    if (tag == 1) pair.settle();
+  }
+  std::vector<std::byte> taken(bytes.size());
+  for (const std::uint64_t tag : {1, 3, 2}) {
+    std::ranges::fill(taken, std::byte{});
+    Incoming wanted{.peer = {0}, .tag = {tag}, .sink = {.memory = taken}};
+    CHECK(pair.b->transport->receive_now(wanted));
+    CHECK(taken == bytes);
+  }
+  Incoming not_sent{.peer = {0}, .tag = {4}, .sink = {.memory = taken}};
+  CHECK_FALSE(pair.b->transport->receive_now(not_sent));
+  pair.a->send(4, bytes);
+  pair.b->receive(4, {.memory = taken});
+  pair.settle();
+  CHECK(pair.b->events.received_messages == 1);
+}
+
+TEST_CASE("no message within a call overtakes what waits for room in the connection") {
+  Pair pair(1);
+  const std::vector<std::byte> much(kMostAhead);
+  pair.a->send(1, much);
+  Outgoing message{.peer = {1}, .tag = {2}, .bytes = std::span(much).first(8)};
+  CHECK_FALSE(pair.a->transport->send_now(message));
+}
+
+TEST_CASE("a message of another length than that of a receive within a call ends the connection") {
+  Pair pair(1);
+  const std::vector<std::byte> bytes(100);
+  Outgoing message{.peer = {1}, .tag = {1}, .bytes = bytes};
+  REQUIRE(pair.a->transport->send_now(message));
+  std::vector<std::byte> shorter(99);
+  Incoming wanted{.peer = {0}, .tag = {1}, .sink = {.memory = shorter}};
+  CHECK_FALSE(pair.b->transport->receive_now(wanted));
+  CHECK(pair.b->events.loss() == "it sent 100 bytes where 99 were expected");
+}
+
+TEST_CASE("where frames are confirmed, none is sent within a call") {
+  Pair pair(2, Confirmation::of_frames);
+  CHECK(pair.a->transport->capabilities().most_now == 0);
+}
+
 TEST_CASE("of what nobody asks for only so much goes ahead") {
   Pair pair(2);
   std::vector<std::byte> bytes(kMebibyte, std::byte{7});

@@ -226,6 +226,11 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
         assert_equal((shown["lost_nodes"], shown["failure"]), ([where], None), f"{shown}")
 
 
+def has_left(node):
+    """Returns a function that asks whether the program of DEAF_TO_USR1 has left a node."""
+    return lambda: not node.has("^sleep 600[.]26")
+
+
 DEAF_TO_USR1 = "trap '' USR1; echo up; sleep 600.26 & while :; do wait; done"
 
 
@@ -239,10 +244,10 @@ def test_a_detached_job_ends_with_a_node_to_which_data_is_under_way(user):
         with other.cut() as began:
             # mpirun passes this on, and waits for an answer as long as TCP does.
             head.run("pkill", "-USR1", "-x", "mpirun")
-            ended = within(NOTICED, lambda: not head.has("^sleep 600[.]26"))
+            ended = within(NOTICED, has_left(head))
             print(f"   {launcher}: {time.monotonic() - began:.1f} s after the cut", flush=True)
             assert_true(ended, "the job goes on")
-            assert_true(within(5, lambda: not other.has("^sleep 600[.]26")), "a rank goes on")
+            assert_true(within(5, has_left(other)), "a rank goes on")
             done = user.run("wait", "job", launcher, code=1, timeout=60)
         status = head.run("cat", f"/root/.fastgpu/jobs/{launcher}-1/status").stdout
         assert_in("cause=cut_off", status, "the supervisor has not ended it")
