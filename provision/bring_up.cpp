@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
@@ -80,10 +81,14 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
   Polling polling(
       [&](std::chrono::milliseconds pause, const Cancel&) { tools.clock.sleep(pause); });
   std::map<int, Clock::time_point> last_listed;
+  std::set<NodeName> unmet;
+  for (const Node& node : nodes)
+    unmet.insert(node.name);
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
     const std::vector<Instance> found = provider.list(cluster);
     const Clock::time_point now = tools.clock.now();
+    follow_indexes(nodes, found, unmet);
     for (Node& node : nodes) {
       const Instance* instance = find_instance(found, node);
       const auto& listed = last_listed.try_emplace(node.index, now).first->second;

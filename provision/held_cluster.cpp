@@ -1,5 +1,7 @@
 #include "provision/held_cluster.hpp"
 
+#include <utility>
+
 #include "base/fault_point.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
@@ -43,8 +45,9 @@ HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
 ClusterView HeldCluster::look() const {
   const auto found = provider().list(cluster_);
   require_ours(cluster_, found);
-  return observe({cluster_, tools_.store.nodes(cluster_.id)}, found,
-                 just_asked_for(tools_.store, cluster_.id));
+  std::vector<state::Node> nodes = tools_.store.nodes(cluster_.id);
+  follow_indexes(nodes, found, unmet_nodes(tools_.store, cluster_.id));
+  return observe({cluster_, std::move(nodes)}, found, just_asked_for(tools_.store, cluster_.id));
 }
 
 void HeldCluster::store(const ClusterView& view, std::string_view action) const {

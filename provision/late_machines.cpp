@@ -38,7 +38,7 @@ std::vector<Node> come(std::span<const Intent> expected, std::span<const Node> n
 
 void expect_late_machines(const Tools& tools, std::span<const Node> nodes) {
   for (const Node& node : nodes)
-    if (node.instance_id.empty())
+    if (node.address.empty())
       tools.store.open_intent({.id = {},
                                .cluster = node.cluster,
                                .action = std::string(kLateMachine),

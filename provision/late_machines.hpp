@@ -7,7 +7,8 @@
 
 namespace fastgpu::provision {
 
-/// Records those of `nodes`, which are given up, that may have a machine that has not been listed.
+/// Records those of `nodes`, which are given up, that may have a machine that has not been listed:
+/// one that had no address yet. An order by its id may have met a cloud that did not know it.
 void expect_late_machines(const Tools& tools, std::span<const state::Node> nodes);
 
 /// Ends the machines that have appeared since. They are expected until kUnlistedAtMost is over.

@@ -1,6 +1,7 @@
 #include "provision/observe.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fastgpu::provision {
 namespace {
@@ -24,7 +25,37 @@ NodeState observed(NodeState stored, const Instance* instance) {
   return stored;
 }
 
+/// Returns the index under which the machine of `node` is listed; -1 if it is not listed so.
+int listed_index(std::span<const Instance> found, const state::Node& node) {
+  if (node.instance_id.empty()) return -1;
+  const auto instance = std::ranges::find(found, node.instance_id, &Instance::id);
+  return instance == found.end() || !instance->token.empty() ? -1 : instance->index;
+}
+
+void exchange_machines(state::Node& a, state::Node& b) {
+  std::swap(a.instance_id, b.instance_id);
+  std::swap(a.address, b.address);
+  std::swap(a.private_address, b.private_address);
+  std::swap(a.port, b.port);
+}
+
 }  // namespace
+
+void follow_indexes(std::span<state::Node> nodes, std::span<const Instance> found,
+                    const std::set<NodeName>& unmet) {
+  const auto place_of = [&](const state::Node& node) {
+    const int index = listed_index(found, node);
+    return index == node.index ? nodes.end() : std::ranges::find(nodes, index, &state::Node::index);
+  };
+  for (state::Node& node : nodes) {
+    // Each exchange puts a machine in its place for good.
+    for (auto place = place_of(node); place != nodes.end(); place = place_of(node)) {
+      const bool is_taken = listed_index(found, *place) == place->index;
+      if (is_taken || !unmet.contains(node.name) || !unmet.contains(place->name)) break;
+      exchange_machines(node, *place);
+    }
+  }
+}
 
 bool is_node(const Instance& instance, const state::Node& node) {
   if (!instance.token.empty()) return instance.token == node.token;

@@ -30,6 +30,12 @@ const Instance* find_instance(std::span<const Instance> instances, const state::
 /// Copies the provider's data into a node: its identity and addresses.
 void note_instance(state::Node& node, const Instance& instance);
 
+/// Exchanges machines between those of `nodes` that were requested and not reached yet, `unmet`: a
+/// machine that is listed with the index of another one of them becomes that node's. A cloud's
+/// answer to a launch may have only the machines' ids, in any order.
+void follow_indexes(std::span<state::Node> nodes, std::span<const Instance> found,
+                    const std::set<NodeName>& unmet);
+
 /// Returns the updated view. Running nodes that were found stopped (after a reboot, for example)
 /// become stopped, and missing ones become lost, unless they were `just_asked_for`. The cluster's
 /// state follows its nodes. Nodes that are being made or removed, and clusters in such a state,

@@ -83,6 +83,7 @@ void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cl
   tools.store.atomically([&] {
     for (Node& node : ended) {
       node.state = NodeState::lost;
+      node.instance_id.clear();
       tools.store.put_node(node);
     }
     close_node_intents(tools.store, cluster.id, ended);

@@ -54,13 +54,17 @@ const CliCommand* find(std::span<const CliCommand> table, std::string_view verb,
   return nullptr;
 }
 
-[[noreturn]] void refuse_verb(std::span<const CliCommand> table, const std::string& verb) {
+/// Refuses a word that is no verb. `next` is the word behind it: "job run" means "run job".
+[[noreturn]] void refuse_verb(std::span<const CliCommand> table, const std::string& verb,
+                              const std::string& next) {
   std::vector<std::string> known;
   for (const CliCommand& command : table)
     known.emplace_back(command.verb);
   const std::string near = nearest_name(verb, known);
   const bool is_noun = find(table, "get", verb) || find(table, "get", singular(verb));
-  const std::string meant = is_noun ? "fastgpu get " + singular(verb) + "s" : near;
+  std::string meant = is_noun ? "fastgpu get " + singular(verb) + "s" : near;
+  if (find(table, next, singular(verb)) != nullptr)
+    meant = "fastgpu " + next + " " + singular(verb);
   throw Error(ErrorKind::usage, "unknown command '" + printable(verb) + "'" +
                                     (meant.empty() ? "; fastgpu --help lists the commands"
                                                    : ", did you mean " + meant + "?"));
@@ -139,7 +143,7 @@ Resolved resolve(std::span<const CliCommand> table, std::vector<std::string> wor
   expand_alias(words);
   out.verb = words.front();
   const std::vector<std::string> nouns = nouns_of(table, out.verb);
-  if (nouns.empty()) refuse_verb(table, out.verb);
+  if (nouns.empty()) refuse_verb(table, out.verb, words.size() > 1 ? words[1] : "");
   std::size_t used = 1;
   out.command = find(table, out.verb, "");
   if (out.command == nullptr) {

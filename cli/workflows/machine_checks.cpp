@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -25,6 +26,7 @@
 #include "base/units.hpp"
 #include "process/capture.hpp"
 #include "provision/cloud/cloud.hpp"
+#include "provision/journal.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/rootless/prerequisites.hpp"
 #include "state/private_place.hpp"
@@ -176,6 +178,14 @@ void try_writing(const std::filesystem::path& directory) {
   write_all(file.get(), {kPage.data(), kPage.size()}, "writing to " + directory.string());
 }
 
+/// Returns the number of steps that gc would finish. A node that was not reached yet waits for the
+/// first command that uses it.
+std::size_t unfinished_steps(const state::Store& store) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      store.open_intents(),
+      [](const state::Intent& intent) { return intent.action != provision::kMeetNode; }));
+}
+
 Check check_state(const std::filesystem::path& directory) {
   try {
     state::require_private_place(directory);
@@ -186,7 +196,7 @@ Check check_state(const std::filesystem::path& directory) {
     if (!store.writable())
       return {"state", Verdict::fail, directory.string() + " is read-only",
               "make it and its state.db writable, or choose another place with --state-dir"};
-    const std::size_t open = store.open_intents().size();
+    const std::size_t open = unfinished_steps(store);
     const std::string found =
         directory.string() + ": " + counted(store.clusters().size(), "cluster");
     if (open == 0) return {"state", Verdict::ok, found, ""};

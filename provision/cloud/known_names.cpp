@@ -22,10 +22,16 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
+/// Returns the name that the user may have meant: the same in other letters, or else the nearest.
+std::string nearest_of(const std::string& word, const std::set<std::string>& known) {
+  for (const std::string& name : known)
+    if (ascii_lower(name) == ascii_lower(word)) return name;
+  return nearest_name(word, std::vector<std::string>(known.begin(), known.end()));
+}
+
 [[noreturn]] void refuse(const std::string& what, const std::string& word,
                          const std::set<std::string>& known, const std::string& otherwise) {
-  const std::vector<std::string> names(known.begin(), known.end());
-  const std::string near = nearest_name(word, names);
+  const std::string near = nearest_of(word, known);
   throw Error(ErrorKind::not_found,
               what + " '" + printable(word) + "'" +
                   (near.empty() ? otherwise : ", did you mean " + near + "?"));
@@ -132,6 +138,18 @@ std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std
     refuse(names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no region", region, known,
            "; --region all searches every region");
   return found;
+}
+
+void check_gpus_of_type(std::span<const Offer> offers, const MachineRequest& request) {
+  if (request.type.empty() || request.gpu.empty()) return;
+  const auto may_suit = [&](const Offer& offer) {
+    return offer.type.gpu.empty() || suits(offer.type, {.gpu = request.gpu, .gpus = request.gpus});
+  };
+  if (offers.empty() || std::ranges::any_of(offers, may_suit)) return;
+  const InstanceType& type = offers.front().type;
+  throw Error(ErrorKind::usage, "--instance-type " + type.name + " has " +
+                                    std::to_string(type.gpus) + " " + type.gpu +
+                                    ", not the GPUs of --gpus: leave out one of the two");
 }
 
 void check_names(std::span<Cloud* const> clouds, const std::string& region,

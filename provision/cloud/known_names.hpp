@@ -30,6 +30,9 @@ void check_gpu(std::span<Cloud* const> clouds, const std::string& region,
 std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
                                        const Cancel& cancel);
 
+/// Throws usage if the type that the request names has other GPUs than the request.
+void check_gpus_of_type(std::span<const Offer> offers, const MachineRequest& request);
+
 /// Throws not_found, with the nearest known name, if a wrong name is the reason why `clouds` have
 /// no offer: a zone that none of them has, or an unknown type or GPU.
 void check_names(std::span<Cloud* const> clouds, const std::string& region,

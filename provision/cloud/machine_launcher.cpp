@@ -28,6 +28,16 @@ std::size_t heads_in(std::span<const std::vector<NodeRequest>> wanted, PublicAdd
   return which == PublicAddress::head && begins_with_it ? 1 : 0;
 }
 
+/// Returns the machine of `request`; null without one. A machine on record that the list shows with
+/// the index of another request is that one's: its launch was answered with ids alone.
+const Machine* machine_for(std::span<const Machine> there, const NodeRequest& request,
+                           std::span<const NodeRequest> requests) {
+  const Machine* found = machine_of(there, request.instance_id, request.index);
+  const bool is_of_another = found != nullptr && found->index != request.index &&
+                             contains(requests, found->index, &NodeRequest::index);
+  return is_of_another ? nullptr : found;
+}
+
 }  // namespace
 
 MachineLauncher::Refused MachineLauncher::launch_all(
@@ -101,14 +111,13 @@ std::vector<HostResult<Instance>> MachineLauncher::create(const state::Cluster& 
   const std::size_t known = there.size();
   std::vector<NodeRequest> missing;
   for (const NodeRequest& request : requests)
-    if (machine_of(there, request.instance_id, request.index) == nullptr)
-      missing.push_back(request);
+    if (machine_for(there, request, requests) == nullptr) missing.push_back(request);
   const Refused refused = launch_missing(cluster, owner, missing, there, cancel);
   for (const Machine& machine : std::span(there).subspan(known))
     unlisted_.insert_or_assign(machine.id, machine);
   std::vector<HostResult<Instance>> results;
   for (const NodeRequest& request : requests) {
-    const Machine* machine = machine_of(there, request.instance_id, request.index);
+    const Machine* machine = machine_for(there, request, requests);
     if (machine != nullptr)
       results.push_back({request.name, instance_of(*machine, cluster.cloud().public_address)});
     else if (const auto error = refused.find(request.index); error != refused.end())

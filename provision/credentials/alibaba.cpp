@@ -18,7 +18,7 @@ bool are_complete(const Credentials& found) {
 std::optional<Credentials> alibaba_in_environment(Search& search) {
   search.looked_at("ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET");
   for (const std::string prefix : {"ALIBABA_CLOUD_", "ALIBABACLOUD_", "ALICLOUD_", ""}) {
-    const auto value = [&](const char* name) { return search.variable((prefix + name).c_str()); };
+    const auto value = [&](const char* name) { return search.key((prefix + name).c_str()); };
     Credentials found{.keys = {.access_key = value("ACCESS_KEY_ID"),
                                .secret_key = Secret(value("ACCESS_KEY_SECRET")),
                                .session_token = Secret(value("SECURITY_TOKEN"))},

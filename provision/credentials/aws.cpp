@@ -1,4 +1,5 @@
 #include <set>
+#include <utility>
 
 #include "base/names.hpp"
 #include "provision/credentials/aws_machine.hpp"
@@ -10,12 +11,12 @@ namespace fastgpu::provision::credentials {
 namespace {
 
 std::optional<Credentials> aws_in_environment(const Search& search) {
-  Credentials found{
-      .keys = {.access_key = search.variable("AWS_ACCESS_KEY_ID"),
-               .secret_key = Secret(search.variable("AWS_SECRET_ACCESS_KEY")),
-               .session_token =
-                   Secret(search.first_variable({"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"}))},
-      .source = "AWS_ACCESS_KEY_ID"};
+  std::string token = search.key("AWS_SESSION_TOKEN");
+  if (token.empty()) token = search.key("AWS_SECURITY_TOKEN");
+  Credentials found{.keys = {.access_key = search.key("AWS_ACCESS_KEY_ID"),
+                             .secret_key = Secret(search.key("AWS_SECRET_ACCESS_KEY")),
+                             .session_token = Secret(std::move(token))},
+                    .source = "AWS_ACCESS_KEY_ID"};
   if (found.keys.access_key.empty()) return std::nullopt;
   if (found.keys.secret_key.reveal().empty())
     throw Error(ErrorKind::denied, "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not");

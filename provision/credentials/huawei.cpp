@@ -5,11 +5,10 @@ namespace {
 
 std::optional<Credentials> huawei_in_environment(Search& search) {
   search.looked_at("HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK");
-  Credentials found{
-      .keys = {.access_key = search.variable("HUAWEICLOUD_SDK_AK"),
-               .secret_key = Secret(search.variable("HUAWEICLOUD_SDK_SK")),
-               .session_token = Secret(search.variable("HUAWEICLOUD_SDK_SECURITY_TOKEN"))},
-      .source = "HUAWEICLOUD_SDK_AK"};
+  Credentials found{.keys = {.access_key = search.key("HUAWEICLOUD_SDK_AK"),
+                             .secret_key = Secret(search.key("HUAWEICLOUD_SDK_SK")),
+                             .session_token = Secret(search.key("HUAWEICLOUD_SDK_SECURITY_TOKEN"))},
+                    .source = "HUAWEICLOUD_SDK_AK"};
   if (found.keys.access_key.empty() || found.keys.secret_key.reveal().empty()) return std::nullopt;
   return found;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/files.hpp"
+#include "base/split.hpp"
 #include "base/unique_fd.hpp"
 #include "http/urls.hpp"
 
@@ -21,6 +22,16 @@ constexpr std::size_t kLargestFile = 1U << 20U;
 
 std::string Search::variable(const char* name) const {
   return sources_.environment(name).value_or("");
+}
+
+std::string Search::key(const char* name) const {
+  const std::string text = variable(name);
+  const std::string_view key = trimmed(text, " \t\r\n");
+  for (const char c : key)
+    if (c <= ' ' || c > '~' || c == '"' || c == '\'')
+      throw Error(ErrorKind::denied, std::string(name) + " has a blank, a quotation mark or a " +
+                                         "character beyond ASCII in it, as no key has");
+  return std::string(key);
 }
 
 std::string Search::first_variable(const std::vector<const char*>& names) const {

@@ -21,6 +21,11 @@ class Search {
 
   /// Returns the variable's value; "" if it is not set.
   std::string variable(const char* name) const;
+  /// Returns the key, secret or token in a variable, without blanks and line ends around it, which
+  /// come along when it is copied; "" if it is not set. Throws denied for a blank, a quotation mark
+  /// or a character beyond ASCII inside it: no cloud has such keys, and an answer of the cloud
+  /// would not name the reason.
+  std::string key(const char* name) const;
   /// Returns the first of these variables that is set and not empty; "" if all are unset.
   std::string first_variable(const std::vector<const char*>& names) const;
   /// Returns true if the variable is "true" (or "1"), in any case.

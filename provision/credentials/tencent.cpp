@@ -12,9 +12,9 @@ bool is_complete(const Credentials& found) {
 
 std::optional<Credentials> tencent_in_environment(Search& search) {
   search.looked_at("TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY");
-  Credentials found{.keys = {.access_key = search.variable("TENCENTCLOUD_SECRET_ID"),
-                             .secret_key = Secret(search.variable("TENCENTCLOUD_SECRET_KEY")),
-                             .session_token = Secret(search.variable("TENCENTCLOUD_TOKEN"))},
+  Credentials found{.keys = {.access_key = search.key("TENCENTCLOUD_SECRET_ID"),
+                             .secret_key = Secret(search.key("TENCENTCLOUD_SECRET_KEY")),
+                             .session_token = Secret(search.key("TENCENTCLOUD_TOKEN"))},
                     .source = "TENCENTCLOUD_SECRET_ID"};
   if (!is_complete(found)) return std::nullopt;
   return found;

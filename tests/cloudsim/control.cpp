@@ -92,6 +92,7 @@ Json change_settings(Simulation& simulation, const Json& body) {
   take("stop_ms", settings.stop);
   take("terminate_ms", settings.terminate);
   take("listing_delay_ms", settings.listing_delay);
+  take("known_delay_ms", settings.known_delay);
   take("image_ms", settings.image);
   take("latency_ms", simulation.latency);
   return Json::object();

@@ -141,6 +141,17 @@ TEST_CASE("a new instance is unknown to reads for a moment") {
   CHECK(world.find_instance(kScope, id) != nullptr);
 }
 
+TEST_CASE("a new instance can be known by its id before lists have it") {
+  SimulatedWorld world = world_with(-1, 1000);
+  world.settings.listing_delay = 2s;
+  world.settings.known_delay = 0ms;
+  const std::string id = launch(world, order_of(1, 1)).front();
+  CHECK(world.find_instance(kScope, id) != nullptr);
+  CHECK(world.instances_of(kScope).empty());
+  pass(world, 2s);
+  CHECK(world.instances_of(kScope).size() == 1);
+}
+
 TEST_CASE("cost is by the time that an instance is not stopped") {
   SimulatedWorld world = world_with(-1, 1000);
   Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());

@@ -151,35 +151,39 @@ def inits_of(node):
 
 
 def within(seconds, condition):
-    """Waits until the condition is true; returns False if that takes longer."""
+    """Waits until the condition is true; returns False if that takes longer. A condition that runs
+    a command leaves the processor to others as long as it has used it.
+    """
     deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(min(max(0.02, time.monotonic() - began), 0.5))
+        began = time.monotonic()
     return True
 
 
-def shared_cluster(test):
-    """Marks a test that runs on the cluster that all such tests of its file share. Any other has a
-    state directory of its own.
+def shared_cluster(test, kind="usual"):
+    """Marks a test that runs on the cluster that all such tests of its file share, those of each
+    kind one. Any other has a state directory of its own.
     """
-    test.on_shared_cluster = True
+    test.on_shared_cluster = kind
     return test
 
 
 class Users:
-    """The users of a file's tests: one for each, and one with the cluster that tests share."""
+    """The users of a file's tests: one for each, and one for each cluster that tests share."""
 
     def __init__(self, fastgpu):
-        self.fastgpu, self._open, self._shared = fastgpu, contextlib.ExitStack(), None
+        self.fastgpu, self._open, self._shared = fastgpu, contextlib.ExitStack(), {}
 
-    def shared(self):
-        if self._shared is None:
+    def shared(self, kind):
+        if kind not in self._shared:
             folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="fastgpu-user-"))
-            self._shared = User(self.fastgpu, folder)
-            self._open.callback(self._shared.clean_up)
-        return self._shared
+            self._shared[kind] = User(self.fastgpu, folder)
+            self._open.callback(self._shared[kind].clean_up)
+        return self._shared[kind]
 
     @contextlib.contextmanager
     def user_for(self, test):
@@ -188,8 +192,8 @@ class Users:
             tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder,
             contextlib.ExitStack() as stack,
         ):
-            if getattr(test, "on_shared_cluster", False):
-                user = self.shared()
+            if kind := getattr(test, "on_shared_cluster", None):
+                user = self.shared(kind)
                 user.folder = pathlib.Path(folder)
                 stack.callback(user.unmount)
             else:

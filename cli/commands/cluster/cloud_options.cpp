@@ -111,6 +111,7 @@ RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const st
     context.ui().warn(reason);
   if (answers.offers.empty())
     provision::cloud::check_names(asked, region, request, context.cancel());
+  provision::cloud::check_gpus_of_type(answers.offers, request);
   return provision::cloud::rank(std::move(answers.offers), request, rates);
 }
 

@@ -60,6 +60,8 @@ bool fetch_outputs(Context& context, const OpenJob& open, const AfterJob& wanted
     const std::string there = path_in_job(open.record.spec, open.run(), path);
     is_complete = fetch_path(context, hosts, there, place) && is_complete;
   }
+  std::error_code is_in_use;
+  std::filesystem::remove(place, is_in_use);  // Only if nothing was fetched.
   context.ui().end_progress();
   if (is_complete) context.ui().note("outputs of job " + open.job.id + ": " + place.string());
   return is_complete;

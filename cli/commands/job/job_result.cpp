@@ -70,6 +70,13 @@ std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
   return follow_to_end(context, *engine, next, request, output);
 }
 
+/// Returns true if the words of mpirun would only repeat the outcome at greater length.
+bool is_explained(const launcher::JobOutcome& outcome) {
+  using launcher::JobEndCause;
+  return outcome.first_rank || outcome.state != state::JobState::failed ||
+         outcome.cause == JobEndCause::timeout || outcome.cause == JobEndCause::hang;
+}
+
 }  // namespace
 
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
@@ -110,8 +117,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (output.closed()) return std::nullopt;
     throw;
   }
-  const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
-  output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
+  output.finish(is_explained(outcome) ? LauncherWords::dropped : LauncherWords::shown);
   if (request.goes_on && request.goes_on(outcome)) return open.job;
   if (!request.goes_on)
     if (const auto next = next_run(context, open))

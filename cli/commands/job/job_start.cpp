@@ -68,7 +68,9 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     launcher::mark_ended(context.store(), job,
                          {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
                           .exit_code = exit_code(e.kind()),
-                          .reason = e.what()});
+                          .reason = stopped ? "cancelled before it began" : e.what()});
+    if (stopped)
+      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before it began");
     throw;
   }
   launcher::mark_running(context.store(), job);

@@ -30,6 +30,16 @@ int show_log_document(Context& context, const OpenJob& open, launcher::JobEngine
   return 0;
 }
 
+/// Returns whether mpirun's own words are of use: they repeat what is known of a rank that failed,
+/// of a time limit and of a hang.
+LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
+  using launcher::JobEndCause;
+  const JobEndCause cause = open.record.cause;
+  const bool is_explained = open.record.failure || cause == JobEndCause::timeout ||
+                            cause == JobEndCause::hang || cause == JobEndCause::cancelled;
+  return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
+}
+
 int run_logs(Context& context, const JobOptions& options) {
   find_foreign(context, options.job, options.cluster);
   OpenJob open = open_settled(context, options.job);
@@ -67,7 +77,7 @@ int run_logs(Context& context, const JobOptions& options) {
     if (output.closed()) return 0;
     throw;
   }
-  output.finish(options.rank ? LauncherWords::dropped : LauncherWords::shown);
+  output.finish(words_for(open, options));
   return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 #include "cli/commands/job/recovery_options.hpp"
 #include "cli/commands/job/run_array.hpp"
 #include "cli/commands/job/run_job_options.hpp"
+#include "cli/commands/job/start_advice.hpp"
 #include "cli/commands/job/topology_placement.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
@@ -121,6 +123,15 @@ int follow_one(Context& context, StartedJob& started, const RunSurroundings& aro
   return follow_with_retries(context, started, around.find_target, std::move(request));
 }
 
+/// Shows what to do if the program could not be started.
+void advise(Context& context, const launcher::JobSpec& spec, int code) {
+  const std::string advice = start_advice(spec, code, [](const std::string& path) {
+    std::error_code none;
+    return std::filesystem::is_regular_file(path, none);
+  });
+  if (!advice.empty()) context.ui().note(advice);
+}
+
 /// Starts the job and follows it to its end. Returns the exit code.
 int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
             const RunSurroundings& around) {
@@ -139,6 +150,7 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
   const int code = follow_one(context, started, around);
   const bool is_bad = code != 0 && !context.cancel().requested();
+  if (is_bad && !is_detached) advise(context, record.spec, code);
   if (is_bad && !around.post_mortem.empty())
     write_post_mortem(context, started.open.job.id, around.post_mortem, record.spec.environment,
                       around.secrets);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "provision/cloud/await_listing.hpp"
+#include "provision/cloud/accepted_machines.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/in_parts.hpp"
 #include "provision/providers/alibaba/machines.hpp"
@@ -71,8 +71,7 @@ std::vector<Machine> AlibabaCloud::described(const std::string& region,
   return found;
 }
 
-/// Launches machines. The answer has only their ids: the node of each is read from its name, once
-/// it is listed.
+/// Launches machines. The answer has only their ids.
 std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   const std::string doing =
       "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
@@ -82,9 +81,7 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
                  .parameters = launch_parameters(launch, std::chrono::system_clock::now()),
                  .doing = doing},
                 cancel);
-  const std::vector<std::string> ids = launched_in(Answer(answer));
-  const auto list = [&] { return described(launch.site.region, ids, cancel); };
-  return cloud::await_listing(ids.size(), "alibaba: " + doing, list, wait_, cancel);
+  return cloud::accepted_machines("alibaba", launch, launched_in(Answer(answer)));
 }
 
 /// Tries the launch in any existing network of the zone, because the request must name one.

@@ -5,6 +5,7 @@
 #include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/join.hpp"
+#include "provision/cloud/accepted_machines.hpp"
 #include "provision/cloud/in_parts.hpp"
 #include "provision/polling.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using cloud::Answer;
 using cloud::Failure;
-using cloud::FailureKind;
 using cloud::Machine;
 using cloud::MachineState;
 
@@ -50,6 +50,22 @@ std::string job_named_in(const Answer& answer, const HuaweiCall& call) {
   if (job.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
   return job;
+}
+
+/// Adds the machines that the job names as made and that are not listed yet, with the indexes that
+/// are left: provision::follow_indexes corrects them by the list.
+void add_unlisted(const cloud::Launch& launch, const HuaweiJob& job, std::vector<Machine>& found) {
+  const std::span<const Machine> listed(found);
+  std::vector<std::string> unlisted;
+  std::ranges::copy_if(job.made, std::back_inserter(unlisted),
+                       [&](const std::string& id) { return !contains(listed, id, &Machine::id); });
+  int index = launch.first;
+  for (Machine& machine : cloud::accepted_machines("huawei", launch, unlisted)) {
+    while (contains(found, index, &Machine::index))
+      ++index;
+    machine.index = index;
+    found.push_back(machine);
+  }
 }
 
 }  // namespace
@@ -301,6 +317,7 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   if (auto all = seen_since(launch, asked); !all.empty()) return all;
   const HuaweiJob job = await_job(region, id, asked, cancel);
   std::vector<Machine> found = await_listing(launch, job, cancel);
+  add_unlisted(launch, job, found);
   const auto is_broken = [&](const Machine& machine) {
     return machine.state == MachineState::failed || contains(job.failed, machine.id);
   };
@@ -311,11 +328,6 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   std::erase_if(found, is_broken);
   const std::string doing = "huawei: " + doing_of(launch);
   if (found.empty() && job.failure) throw cloud::error_of(*job.failure, doing);
-  if (found.empty() && job.is_over && removed.empty())
-    throw cloud::error_of({.kind = FailureKind::token_used,
-                           .code = "SUCCESS",
-                           .message = "the machines of this request are gone"},
-                          doing);
   return found;
 }
 

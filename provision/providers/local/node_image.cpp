@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/host_names.hpp"
+#include "base/test_setting.hpp"
 #include "provision/providers/local/durable_files.hpp"
 #include "provision/providers/local/node_files.hpp"
 #include "provision/providers/local/order.hpp"
@@ -44,13 +45,25 @@ void hide_host_keys(ImageWriter& image) {
   }
 }
 
-void hide_user_keys(ImageWriter& image, const std::vector<fs::path>& homes) {
+std::vector<fs::path> existing(const std::vector<fs::path>& homes) {
   std::error_code none;
+  std::vector<fs::path> found;
   for (const fs::path& home : homes) {
     const fs::path real = fs::weakly_canonical(home, none);
-    if (real.is_absolute() && real != "/" && fs::is_directory(real, none))
-      image.put_empty_folder((real / ".ssh").string(), 0700);
+    if (real.is_absolute() && real != "/" && fs::is_directory(real, none)) found.push_back(real);
   }
+  return found;
+}
+
+void hide_user_keys(ImageWriter& image, const std::vector<fs::path>& homes) {
+  for (const fs::path& home : homes)
+    image.put_empty_folder((home / ".ssh").string(), 0700);
+}
+
+/// Hides this machine's ~/.bashrc, which bash reads for each command that comes by SSH.
+void hide_startup_files(ImageWriter& image, const std::vector<fs::path>& homes) {
+  for (const fs::path& home : homes)
+    image.put_file((home / ".bashrc").string(), "", 0644);
 }
 
 std::string random_machine_id() {
@@ -76,7 +89,9 @@ void fill_image(const ImagePlan& plan, const NodeRequest& request) {
   hide_host_keys(image);
   write_accounts(image, plan);
   image.put_empty_folder("/tmp", 01777);
-  hide_user_keys(image, plan.private_homes);
+  const std::vector<fs::path> homes = existing(plan.private_homes);
+  hide_user_keys(image, homes);
+  if (is_set_by_test("FASTGPU_TEST_PLAIN_SHELLS")) hide_startup_files(image, homes);
 }
 
 std::vector<fs::path> own_homes() {

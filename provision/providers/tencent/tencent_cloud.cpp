@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "base/counted.hpp"
-#include "provision/cloud/await_listing.hpp"
+#include "provision/cloud/accepted_machines.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/in_parts.hpp"
 #include "provision/providers/tencent/machines.hpp"
@@ -83,9 +83,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
                  .body = launch_body(launch, std::chrono::system_clock::now()),
                  .doing = doing},
                 cancel);
-  const std::vector<std::string> ids = launched_in(Answer(answer));
-  const auto list = [&] { return described(launch.site.region, ids, cancel); };
-  return cloud::await_listing(ids.size(), "tencent: " + doing, list, wait_, cancel);
+  return cloud::accepted_machines("tencent", launch, launched_in(Answer(answer)));
 }
 
 /// Tries the launch in any existing subnet of the zone.

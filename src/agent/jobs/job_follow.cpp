@@ -79,7 +79,9 @@ class Follower {
         rank_plan_(followed_plan(options_.directory / "rank")),
         writer_([this] { renew(); }) {
     if (!spec_ && !rank_plan_)
-      throw Error(ErrorKind::not_found, options_.directory.string() + ": no job is there");
+      throw Error(
+          ErrorKind::not_found,
+          options_.directory.string() + ": the job has not begun there, or its folder was removed");
     if (options_.renew_lease && spec_ && spec_->lease.count() > 0)
       renewal_.emplace(options_.directory / "lease", spec_->lease, options_.beats);
     make_private_directory(ranks_);

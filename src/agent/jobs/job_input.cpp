@@ -171,7 +171,9 @@ int run_job_input(Arguments arguments) {
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   const auto plan = read_file(directory / "rank");
-  if (!plan) throw Error(ErrorKind::not_found, directory.string() + ": no job is there");
+  if (!plan)
+    throw Error(ErrorKind::not_found,
+                directory.string() + ": the job has not begun there, or its folder was removed");
   JobInput(directory, parse_plan(*plan)).run();
   return 0;
 }

@@ -34,7 +34,9 @@ FoundJob find_job(const std::string& id) {
   const std::string run = job.restarts == 0 ? id : id + ".r" + std::to_string(job.restarts);
   const fs::path directory = below_home(kJobs) / run;
   const auto ranks = read_file(directory / "rank");
-  if (!ranks) throw Error(ErrorKind::not_found, directory.string() + ": no job is there");
+  if (!ranks)
+    throw Error(ErrorKind::not_found,
+                directory.string() + ": the job has not begun there, or its folder was removed");
   job.ranks = parse_plan(*ranks);
   job.ranks.environment.clear();
   const auto spec = read_file(directory / "spec");

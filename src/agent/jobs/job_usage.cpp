@@ -104,7 +104,8 @@ int run_job_usage(Arguments arguments) {
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   if (!fs::exists(directory))
-    throw Error(ErrorKind::not_found, directory.string() + ": no job is there");
+    throw Error(ErrorKind::not_found,
+                directory.string() + ": the job has not begun there, or its folder was removed");
   write_all(STDOUT_FILENO, to_text(read_job_usage(directory)));
   return 0;
 }

@@ -371,13 +371,15 @@ std::vector<std::string> secrets_in(const JobPlan& plan) {
 }
 
 /// Adds the end of the rank's output to the report of a rank that failed by itself, as far as the
-/// reserved file has room for it.
-void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPlan& plan) {
+/// reserved file has room for it. Ignores failures, because the outcome of the rank matters more.
+void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPlan& plan) try {
   if (end.told || end.how.ok()) return;
   constexpr std::size_t kForKeys = kMostLastLines * 8;
   const std::size_t size = to_text(end).size() + kForKeys;
   if (size < ReservedFile::kRoom)
     end.last_lines = last_lines(stem, secrets_in(plan), ReservedFile::kRoom - size);
+} catch (const Error&) {
+  return;
 }
 
 /// Runs the program of a rank and records its outcome. Returns the exit code.

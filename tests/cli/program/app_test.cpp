@@ -83,6 +83,8 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"-o"}, "no command"},
       {{"get", "-o", "json"}, "fastgpu get clusters"},
       {{"jobs"}, "did you mean fastgpu get jobs?"},
+      {{"job", "run", "--", "x"}, "did you mean fastgpu run job?"},
+      {{"clusters", "create"}, "did you mean fastgpu create cluster?"},
       {{"create", "cluster", "x", "--state-dir=", "--dry-run"}, "--state-dir is empty"},
       {{"create", "cluster", "x", "--nodes=", "--dry-run"}, "--nodes is empty"},
       {{"create", "cluster", "x", "--ssh-from=", "--yes", "--dry-run"}, "--ssh-from is empty"},

@@ -86,7 +86,7 @@ struct Instance {
   std::string private_address, public_address;
   std::string subnet_address;  ///< Its address in the subnet, even if it is reached at another one.
   Tags tags;
-  Time created, visible;
+  Time created, visible, known;
   State state = State::pending;
   std::optional<Time> due{};         ///< When the present transition ends.
   std::optional<Time> release_at{};  ///< The time of the cloud's own timer.

@@ -62,6 +62,7 @@ std::string SimulatedWorld::add_instance(const LaunchOrder& order, const std::st
   instance.launch_index = index;
   instance.created = now();
   instance.visible = instance.created + settings.listing_delay;
+  instance.known = instance.created + std::min(settings.listing_delay, settings.known_delay);
   if (const Resource* subnet = find(order.scope, "subnet", instance.subnet))
     instance.private_address = instance.subnet_address = take_address(*subnet);
   instance.runs.push_back(Run{instance.created});

@@ -38,13 +38,13 @@ Instance* SimulatedWorld::find_instance(const Scope& scope, const std::string& i
   const milliseconds kept =
       catalogues.at(scope.vendor).lists_terminated ? settings.terminated_listed : milliseconds(0);
   const bool forgotten = instance.ended && *instance.ended + kept <= now();
-  return instance.scope == scope && instance.visible <= now() && !forgotten ? &instance : nullptr;
+  return instance.scope == scope && instance.known <= now() && !forgotten ? &instance : nullptr;
 }
 
 std::vector<Instance*> SimulatedWorld::instances_of(const Scope& scope) {
   std::vector<Instance*> out;
   for (auto& [id, instance] : instances)
-    if (find_instance(scope, id) != nullptr) out.push_back(&instance);
+    if (instance.visible <= now() && find_instance(scope, id) != nullptr) out.push_back(&instance);
   return out;
 }
 

@@ -22,7 +22,9 @@ struct Settings {
   milliseconds stop{0};  ///< The time from stopping to stopped.
   milliseconds terminate{0};
   milliseconds image{600};  ///< The time from the request for an image until it is complete.
-  milliseconds listing_delay{300};  ///< Reads do not show a new instance for this long.
+  milliseconds listing_delay{300};  ///< Lists do not show a new instance for this long.
+  /// Calls that name a new instance do not know it for this long, and never longer than lists.
+  milliseconds known_delay = milliseconds::max();
   milliseconds reclaim_notice{120'000};
   milliseconds terminated_listed{3'600'000};
   /// A token is kept for this long after all its instances are gone.

@@ -293,6 +293,56 @@ def test_a_job_whose_machine_is_gone_ends_by_its_lease(user):
     assert_in(f"lost contact with {name}-1", err.decode())
 
 
+@shared_cluster
+def test_mpirun_repeats_no_end_that_is_explained(user):
+    name = user.two_nodes()
+    done = user.run(*job_words(name, 1, ["sleep", "60"], "late", "--timeout", "1s"), code=124)
+    assert_not_in("[mpirun]", done.err)
+    done = user.run(*job_words(name, 1, ["sh", "-c", "echo no data; exit 3"], "bad"), code=3)
+    for words in (("logs", "bad"), ("logs", "late"), ("logs", "bad", "-f")):
+        assert_not_in("[mpirun]", user.run(*words).err, f"{words}")
+    done = user.run("wait", "job", "bad", code=3)
+    assert_in("the last lines of rank 0:\n  no data\n", done.err)
+
+
+@shared_cluster
+def test_a_program_that_is_here_alone_is_advised_about(user):
+    name = user.two_nodes()
+    done = user.run(*job_words(name, 1, ["echo hello"], "words"), code=127)
+    assert_in("write its words apart (-- echo ...)", done.err)
+    source = user.folder / "source"
+    source.mkdir()
+    (source / "train.sh").write_text("#!/bin/sh\necho trained\n")
+    (source / "train.sh").chmod(0o755)
+    words = job_words(name, 1, ["./train.sh"], "here")
+    done = user.run(*words, code=127, prefix=("env", "-C", str(source)))
+    assert_in("--sync . copies this directory", done.err)
+    words = job_words(name, 1, ["./train.sh"], "here", "--sync", ".")
+    done = user.run(*words, prefix=("env", "-C", str(source)))
+    assert_equal(done.out, b"[0] trained\n")
+
+
+@shared_cluster
+def test_a_job_that_is_interrupted_before_it_begins_says_so(user):
+    name = user.two_nodes()
+    inside = NodeInside(f"{name}-0")
+    inside.run("pkill", "-STOP", "-x", "sshd", check=True)
+    try:
+        process = user.start(*job_words(name, 1, ["true"], "early"))
+        begun = within(20, lambda: b"early-1" in user.run("get", "jobs", "-o", "name").out)
+        assert_true(begun, "the job is not on record")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    finally:
+        inside.run("pkill", "-CONT", "-x", "sshd", check=True)
+    assert_equal(process.returncode, 130, err.decode())
+    assert_in("error: job early-1 was cancelled before it began\n", err.decode())
+    shown = json.loads(user.run("describe", "job", "early", "-o", "json").out)
+    assert_equal((shown["reason"], shown["cause"]), ("cancelled before it began", "cancelled"))
+    done = user.run("logs", "early", code=1)
+    assert_in("the job has not begun there", done.err)
+
+
 def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):
     name = user.two_nodes()
     user.run(*job_words(name, 2, ["sleep", "600.5"], "left", "--detach"))

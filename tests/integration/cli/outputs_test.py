@@ -73,6 +73,8 @@ def test_outputs_of_a_failed_job_are_copied_and_missing_ones_are_a_failure(user)
     assert_in("not fetched", done.err)
     assert_in("no-such", done.err)
     assert_equal(files_of(place / "none-1"), {"a": "a\n"})
+    job(user, "nothing", 1, "true", "--fetch", "no-such", *to, code=1)
+    assert_true(not (place / "nothing-1").exists(), "an empty directory is left")
     refused = job(user, "alone", 1, "true", "--fetch-to", str(place), code=2)
     assert_in("--fetch", refused.err)
 

@@ -140,8 +140,6 @@ def test_a_creation_killed_while_it_holds_leaves_none_double(user):
 
 def test_a_creation_killed_between_two_requests_waits_for_the_machines_that_it_holds(user):
     def killed(customer):
-        if customer.cloud in ("alibaba", "tencent"):
-            return  # Their launches answer with ids alone, and wait for the listing themselves.
         place = [(offer["zone"], offer["type"]) for offer in offers(customer)][0]
         put_stock(customer, {place: 2})
         customer.sim.control("settings", {"listing_delay_ms": 600_000})
@@ -168,6 +166,22 @@ def test_a_creation_killed_between_two_requests_waits_for_the_machines_that_it_h
         assert_equal(made, 4, customer.cloud)
         assert_equal(places(customer), {place: 4}, customer.cloud)
         customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, killed)
+
+
+def test_a_killed_creation_is_deleted_before_its_machines_are_listed(user):
+    def killed(customer):
+        customer.sim.settings(listing_delay_ms=600_000, known_delay_ms=0)
+        ended = customer.run(
+            *customer.creation("t", "--detach"),
+            code=None,
+            environment={"FASTGPU_FAULT": "provision:gathered:1"},
+        )
+        assert_equal(ended.returncode, -9, f"{customer.cloud}: {ended.returncode} {ended.err}")
+        assert_equal(len(customer.sim.alive()[0]), 2, customer.cloud)
+        customer.run("delete", "cluster", "t", "--yes")  # Does not wait for the list.
+        assert_equal(customer.sim.alive(), ([], []), customer.cloud)
 
     for_each_cloud(user, CLOUDSIM, killed)
 

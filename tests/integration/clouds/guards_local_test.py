@@ -22,12 +22,16 @@ def test_an_idle_local_node_stops_and_a_busy_one_does_not(user):
     file = user.folder / "cluster.yaml"
     file.write_text("name: t\nnodes: 2\nidle: stop after 3s\n")
     user.run("create", "cluster", "-f", str(file))
-    busy = user.start("ssh", "t/0", "--", "timeout", "40", "sh", "-c", "while :; do :; done")
+    program = "while ! test -e /root/enough; do :; done"
+    busy = user.start("ssh", "t/0", "--", "timeout", "60", "sh", "-c", program)
     assert_true(within(60, lambda: states(user) == ["running", "stopped"]), f"{states(user)}")
     shown = user.run("why-awake", "t/0").out.decode()
     assert_in("connection", shown)
     assert_in("(idle)", shown)
-    busy.wait(90)
+    time.sleep(6)
+    assert_equal(states(user), ["running", "stopped"], "it works and is not awake")
+    user.run("exec", "t/0", "--", "touch", "/root/enough")
+    busy.wait(30)
     assert_true(within(60, lambda: states(user) == ["stopped", "stopped"]), f"{states(user)}")
     user.run("guard", "cluster", "t", "--idle-stop", "off")
     user.run("start", "cluster", "t")

@@ -244,6 +244,7 @@ def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
             ),
             ((*here, "--gpus", "T4:1", "--zone", "us-east-1x"), "did you mean us-east-1"),
             ((*here, "--instance-type", "g4dn.xlagre"), "did you mean g4dn.xlarge?"),
+            ((*here, "--instance-type", "G4DN.XLARGE"), "did you mean g4dn.xlarge?"),
         ):
             customer.refused(("get", "prices", *words), 5, said)
             customer.refused(
@@ -253,6 +254,11 @@ def test_names_that_do_not_exist_are_not_found_with_the_nearest(user):
             ("get", "images", "--cloud", "aws", "--region", "us-esat-1"),
             5,
             "did you mean us-east-1?",
+        )
+        customer.refused(
+            ("get", "prices", *here, "--instance-type", "g4dn.xlarge", "--gpus", "A100:8"),
+            2,
+            "has 1 T4, not the GPUs of --gpus",
         )
         for words in (
             ("--zone", "us east"),
@@ -327,12 +333,15 @@ def test_doctor_tries_the_credentials_that_there_are(user):
             return {
                 check["name"]: check
                 for check in checks
-                if "credentials" in check["name"] or check["name"] == "clouds"
+                if "credentials" in check["name"] or check["name"] in ("clouds", "state")
             }
 
         checks = found()
-        assert_equal(set(checks), {"aws credentials"}, checks)
+        assert_equal(set(checks), {"aws credentials", "state"}, checks)
         assert_equal(checks["aws credentials"]["result"], "ok", checks)
+        customer.create("t", "--detach")
+        assert_equal(found()["state"]["result"], "ok", "nodes to be met are no unfinished steps")
+        customer.run("delete", "cluster", "t", "--yes")
         refused = found(environment={"AWS_SECRET_ACCESS_KEY": "wrong"})["aws credentials"]
         assert_equal(refused["result"], "warn", refused)
         assert_true(refused["remedy"], refused)

@@ -195,6 +195,12 @@ class LargeWheels(ManyNodes):
         index.add("large", "1.0", {"large.bin": os.urandom(LARGE)})
         return index
 
+    def wait_in_build(self):
+        """Lets builds wait on nodes without /root/hurry, once their packages are there."""
+        self.on_nodes("rm", "-f", "/root/hurry")
+        waits = "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n"
+        self.file.write_text(self.file.read_text() + waits)
+
 
 @with_site(LargeWheels)
 def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site):
@@ -237,9 +243,7 @@ def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_
     site,
 ):
     site.write("large")
-    site.file.write_text(
-        site.file.read_text() + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n"
-    )
+    site.wait_in_build()
     there = (
         f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin"
     )
@@ -272,8 +276,7 @@ def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_
 @with_site(LargeWheels)
 def test_where_the_node_that_builds_vanishes_the_others_are_free_of_it_and_another_one_builds(site):
     site.write("large")
-    good = site.file.read_text()
-    site.file.write_text(good + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
+    site.wait_in_build()
     process = site.user.start(*site.words())
     assert_true(
         within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE),

@@ -215,15 +215,13 @@ class Site:
 
 
 def with_site(kind):
-    """A test gets a site of that kind: on the cluster that tests share, or on its own if it needs
-    more nodes.
-    """
+    """A test gets a site of that kind, on the cluster of so many nodes that tests share."""
 
     def wrap(test):
         def run(user):
             with contextlib.closing(kind(user)) as site:
                 test(site)
 
-        return shared_cluster(run) if kind.NODES == Site.NODES else run
+        return shared_cluster(run, f"{kind.NODES} nodes")
 
     return wrap

@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster
-from suite import assert_equal, skip
+from suite import assert_equal, need_programs, skip
 
 HERE = pathlib.Path(__file__).resolve().parent
 RANKS = 4
@@ -87,13 +87,13 @@ def need_torch():
         skip("needs PyTorch (Debian: python3-torch)")
 
 
-def starts(user, name, python, program, *more):
+def starts(user, name, python, program, *more, crowds=("--oversubscribe",)):
     """Every rank knows its place and the sum of all."""
     cluster = user.two_nodes()
     script = user.folder / f"start_{name}.py"  # No module has this name.
     script.write_text(program)
     user.run("cp", str(script), f"{cluster}:/root/{script.name}")
-    words = ("--npernode", "2", "--oversubscribe", "-e", "OMP_NUM_THREADS=1", *more)
+    words = ("--npernode", "2", *crowds, "-e", "OMP_NUM_THREADS=1", *more)
     command = job_words(cluster, RANKS, [python, "-u", f"/root/{script.name}"], name, *words)
     done = user.run(*command, timeout=400)
     said = [line.split("] ", 1)[1] for line in done.out.decode().splitlines() if "] sum" in line]
@@ -126,6 +126,16 @@ def test_jax_without_mpi(user):
 @shared_cluster
 def test_tensorflow(user):
     starts(user, "tensorflow", python_with("tensorflow"), TENSORFLOW)
+
+
+def test_tensorflow_in_slurm(user):
+    need_programs("slurmctld", "slurmd", "sbatch", "munged")
+    python = python_with("tensorflow")
+    words = ("--nodes", "2", "--slots", "2", "--scheduler", "slurm")
+    user.run("create", "cluster", user.cluster, *words)
+    user.made = True
+    words = ("--engine", "slurm", "--set", "slurm.nodes=2")
+    starts(user, "tensorflow-slurm", python, TENSORFLOW, *words, crowds=())
 
 
 @shared_cluster

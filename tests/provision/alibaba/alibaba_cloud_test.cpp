@@ -93,6 +93,26 @@ TEST_CASE("requests carry the vendor's host wherever they go, and no user data i
   CHECK(sent.body.find("UserData=I2Nsb3VkLWNvbmZpZw%3D%3D") != std::string::npos);
 }
 
+TEST_CASE("a launch returns the ids in its answer before they are listed") {
+  Script script;
+  const json ids = {{"InstanceIdSets", {{"InstanceIdSet", {"i-1", "i-2"}}}}};
+  script.answers["RunInstances"] = {.status = 200, .body = ids.dump()};
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
+  const Cancel never;
+  const auto machines = cloud.launch({.site = {"cn-hangzhou", "cn-hangzhou-h"},
+                                      .type = "ecs.gn7",
+                                      .first = 3,
+                                      .count = 2,
+                                      .user_data = Secret("#cloud-config")},
+                                     never);
+  REQUIRE(machines.size() == 2);
+  CHECK(machines[1].id == "i-2");
+  CHECK(machines[1].index == 4);
+  CHECK(machines[1].state == cloud::MachineState::pending);
+  CHECK(machines[1].type == "ecs.gn7");
+  CHECK(script.requests.size() == 1);
+}
+
 TEST_CASE("each attempt has a nonce of its own") {
   Script script;
   script.answers["DescribeRegions"] = {.status = 503, .body = ""};

@@ -396,6 +396,10 @@ TEST_CASE("a machine that a killed run has put on record is awaited before other
   bench.cloud.lists_late = false;
   bool are_listed = true;
   SUBCASE("they are listed then") {}
+  SUBCASE("they are listed as machines of other nodes") {
+    for (cloud::Machine& machine : bench.cloud.all)
+      machine.index += 2;
+  }
   SUBCASE("they are never listed") {
     are_listed = false;
   }
@@ -408,7 +412,10 @@ TEST_CASE("a machine that a killed run has put on record is awaited before other
       },
       bench.shop.cancel);
   bench.tools.providers = [&](const std::string&) -> Provider& { return next_run; };
-  bench.create();
+  std::set<std::string> machines;
+  for (const state::Node& node : bench.create().nodes)
+    machines.insert(node.instance_id);
+  CHECK(machines.size() == 4);
   CHECK(bench.cloud.all.size() == (are_listed ? 4 : 6));
   CHECK(waited < 20s);
   CHECK(waited >= (are_listed ? 2s : 15s));
@@ -448,11 +455,26 @@ TEST_CASE("a machine of a node that was given up is ended once it is listed") {
   CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
 }
 
+TEST_CASE("a machine that the cloud did not know when it was to end is ended once it is listed") {
+  Bench bench;
+  const ClusterView view = bench.create();
+  cloud::Machine late = bench.cloud.all[0];
+  late.id = "late";
+  late.index = 4;
+  bench.cloud.all.push_back(late);
+  const state::Node given_up{
+      .cluster = view.cluster.id, .index = 4, .name = {"t-4"}, .instance_id = "late"};
+  expect_late_machines(bench.tools, std::vector{given_up});
+  settle(bench.tools, HalfMade::leave);
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
+}
+
 TEST_CASE("a machine that comes late is left alone where a node has its index by now") {
   Bench bench;
   const ClusterView view = bench.create();
   state::Node given_up = view.nodes.back();
   given_up.instance_id.clear();
+  given_up.address.clear();
   expect_late_machines(bench.tools, std::vector{given_up});
   settle(bench.tools, HalfMade::leave);
   CHECK(bench.alive() == Zones{{"r1a", 4}});

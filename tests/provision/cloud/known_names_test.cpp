@@ -53,6 +53,21 @@ TEST_CASE("a GPU that no cloud has is not found, with the nearest that one has")
   CHECK(std::string(far.what()).find("H100") != std::string::npos);
 }
 
+TEST_CASE("a type with other GPUs than those that are asked for is refused") {
+  const std::vector<Offer> offers = {{.type = {.name = "small", .gpu = "T4", .gpus = 1}}};
+  CHECK_NOTHROW(check_gpus_of_type(offers, {.gpu = "T4", .gpus = 1, .type = "small"}));
+  CHECK_NOTHROW(check_gpus_of_type(offers, {.type = "small"}));
+  CHECK_NOTHROW(check_gpus_of_type(offers, {.gpu = "A100", .gpus = 1}));
+  CHECK_NOTHROW(check_gpus_of_type(std::vector<Offer>{{.type = {.name = "new"}}},
+                                   {.gpu = "T4", .gpus = 1, .type = "new"}));
+  for (const MachineRequest& request : {MachineRequest{.gpu = "A100", .gpus = 1, .type = "small"},
+                                        MachineRequest{.gpu = "T4", .gpus = 4, .type = "small"}}) {
+    const Error e = failure_of([&] { check_gpus_of_type(offers, request); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).starts_with("--instance-type small has 1 T4, not the GPUs"));
+  }
+}
+
 TEST_CASE("a region that no cloud has is not found, with the nearest; all and none are any") {
   test::FakeCloud cloud;  // Its usual regions are those of AWS, and it tells r1 and r2.
   Cloud* const clouds[] = {&cloud};
@@ -61,6 +76,8 @@ TEST_CASE("a region that no cloud has is not found, with the nearest; all and no
   const Error near = failure_of([&] { clouds_with_region(clouds, "us-esat-1", Cancel{}); });
   CHECK(near.kind() == ErrorKind::not_found);
   CHECK(std::string(near.what()) == "fake has no region 'us-esat-1', did you mean us-east-1?");
+  const Error loud = failure_of([&] { clouds_with_region(clouds, "US-EAST-1", Cancel{}); });
+  CHECK(std::string(loud.what()) == "fake has no region 'US-EAST-1', did you mean us-east-1?");
   const Error far = failure_of([&] { clouds_with_region(clouds, "mars", Cancel{}); });
   CHECK(std::string(far.what()).find("--region all") != std::string::npos);
 }

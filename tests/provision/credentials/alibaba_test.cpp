@@ -29,6 +29,14 @@ struct AlibabaMachine : Machine {
 TEST_SUITE_BEGIN("provision/credentials/alibaba");
 
 TEST_CASE_FIXTURE(AlibabaMachine,
+                  "a line end behind a key is not part of it, and a quotation mark is refused") {
+  variables = {{"ALIBABA_CLOUD_ACCESS_KEY_ID", "AK\n"}, {"ALIBABA_CLOUD_ACCESS_KEY_SECRET", " SK"}};
+  CHECK(keys_of(find()) == "AK:SK:");
+  variables["ALIBABA_CLOUD_ACCESS_KEY_SECRET"] = "\"SK\"";
+  CHECK(mentions(failure(), "ALIBABA_CLOUD_ACCESS_KEY_SECRET has a blank"));
+}
+
+TEST_CASE_FIXTURE(AlibabaMachine,
                   "the environment comes first, by each name that Alibaba has used") {
   variables = {{"ALICLOUD_ACCESS_KEY_ID", "OLD"}, {"ALICLOUD_ACCESS_KEY_SECRET", "S"}};
   CHECK(keys_of(find()) == "OLD:S:");

@@ -41,6 +41,24 @@ TEST_CASE_FIXTURE(AwsMachine, "the environment comes before the files") {
   CHECK(services.sent.empty());
 }
 
+TEST_CASE_FIXTURE(AwsMachine,
+                  "blanks and line ends around keys in variables are not part of them") {
+  variables = {{"AWS_ACCESS_KEY_ID", " AK\r\n"},
+               {"AWS_SECRET_ACCESS_KEY", "SK\n"},
+               {"AWS_SESSION_TOKEN", "\tT "}};
+  CHECK(keys_of(find()) == "AK:SK:T");
+}
+
+TEST_CASE_FIXTURE(AwsMachine, "what no key can have is refused by the name of its variable") {
+  for (const char* odd : {"\"SK\"", "S K", "'SK'", "S\nK", "\xd0\xba"}) {
+    CAPTURE(odd);
+    variables = {{"AWS_ACCESS_KEY_ID", "AK"}, {"AWS_SECRET_ACCESS_KEY", odd}};
+    CHECK(failure().kind() == ErrorKind::denied);
+    CHECK(mentions(failure(), "AWS_SECRET_ACCESS_KEY has a blank"));
+    CHECK_FALSE(mentions(failure(), odd));
+  }
+}
+
 TEST_CASE_FIXTURE(AwsMachine, "half of the keys in the environment is an error") {
   variables = {{"AWS_ACCESS_KEY_ID", "AK"}};
   CHECK(failure().kind() == ErrorKind::denied);

@@ -19,6 +19,14 @@ struct HuaweiMachine : Machine {
 
 TEST_SUITE_BEGIN("provision/credentials/huawei");
 
+TEST_CASE_FIXTURE(HuaweiMachine,
+                  "a line end behind a key is not part of it, and a quotation mark is refused") {
+  variables = {{"HUAWEICLOUD_SDK_AK", "AK\n"}, {"HUAWEICLOUD_SDK_SK", " SK"}};
+  CHECK(keys_of(find()) == "AK:SK:");
+  variables["HUAWEICLOUD_SDK_SK"] = "\"SK\"";
+  CHECK(mentions(failure(), "HUAWEICLOUD_SDK_SK has a blank"));
+}
+
 TEST_CASE_FIXTURE(HuaweiMachine, "the environment comes before the file, and names the project") {
   write(".huaweicloud/credentials",
         "[basic]\nak = A\nsk = B\nproject_id = P\nsecurity_token = T\n"

@@ -27,6 +27,14 @@ struct TencentMachine : Machine {
 TEST_SUITE_BEGIN("provision/credentials/tencent");
 
 TEST_CASE_FIXTURE(TencentMachine,
+                  "a line end behind a key is not part of it, and a quotation mark is refused") {
+  variables = {{"TENCENTCLOUD_SECRET_ID", "AK\n"}, {"TENCENTCLOUD_SECRET_KEY", " SK"}};
+  CHECK(keys_of(find()) == "AK:SK:");
+  variables["TENCENTCLOUD_SECRET_KEY"] = "\"SK\"";
+  CHECK(mentions(failure(), "TENCENTCLOUD_SECRET_KEY has a blank"));
+}
+
+TEST_CASE_FIXTURE(TencentMachine,
                   "the environment comes before tccli's files, and those before the SDKs'") {
   write(".tencentcloud/credentials", "[default]\nsecret_id = A\nsecret_key = B\n");
   CHECK(keys_of(find()) == "A:B:");

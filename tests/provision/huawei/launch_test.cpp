@@ -28,7 +28,10 @@ class Jobs final : public http::Client {
       return answer(job(request.url.substr(at + 6)));
     }
     ++lists;
-    return answer({{"servers", servers_}});
+    json listed = json::array();
+    for (const json& server : servers_)
+      if (server.at("id") != unlisted) listed.push_back(server);
+    return answer({{"servers", listed}});
   }
 
   void wait() {
@@ -38,6 +41,7 @@ class Jobs final : public http::Client {
 
   int job_looks = 0;
   int lists = 0;
+  std::string unlisted{};  ///< The id of a server that no list has.
 
  private:
   static http::Response answer(const json& body) {
@@ -127,6 +131,16 @@ TEST_CASE_FIXTURE(LaunchAccount, "what was seen before a launch says nothing of 
   cloud.launch(launch_of(0, 2), cancel);  // The same nodes, whose machines may have gone.
   CHECK(jobs.job_looks == 2);
   CHECK(jobs.lists == 2);
+}
+
+TEST_CASE_FIXTURE(LaunchAccount, "a machine that is made and not listed yet is the launch's") {
+  jobs.unlisted = "3_1";
+  const auto machines = cloud.launch(launch_of(3, 2), cancel);
+  REQUIRE(machines.size() == 2);
+  CHECK(machines[0].index == 4);
+  CHECK(machines[1].id == "3_1");
+  CHECK(machines[1].index == 3);
+  CHECK(machines[1].state == cloud::MachineState::pending);
 }
 
 TEST_SUITE_END();

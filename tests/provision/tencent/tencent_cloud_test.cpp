@@ -99,16 +99,19 @@ TEST_CASE_FIXTURE(TencentAccount, "a list without an end is given up") {
   CHECK(mentions(e, "does not end"));
 }
 
-TEST_CASE_FIXTURE(TencentAccount, "a launch returns once its machines are listed") {
+TEST_CASE_FIXTURE(TencentAccount, "a launch returns the ids in its answer before they are listed") {
   service.reply("RunInstances", {{"InstanceIdSet", {"ins-1", "ins-2"}}});
-  service.reply("DescribeInstances", listed({instance("ins-1", "PENDING")}));
-  service.reply("DescribeInstances",
-                listed({instance("ins-1", "PENDING"), instance("ins-2", "PENDING")}));
 
-  const auto machines = cloud.launch({.site = {kRegion, "ap-guangzhou-3"}, .count = 2}, cancel);
+  const auto machines = cloud.launch(
+      {.site = {kRegion, "ap-guangzhou-3"}, .type = "T", .first = 3, .count = 2}, cancel);
 
-  CHECK(machines.size() == 2);
-  CHECK(service.last("DescribeInstances")["InstanceIds"] == json::array({"ins-1", "ins-2"}));
+  REQUIRE(machines.size() == 2);
+  CHECK(machines[1].id == "ins-2");
+  CHECK(machines[1].index == 4);
+  CHECK(machines[1].state == cloud::MachineState::pending);
+  CHECK(machines[1].site == cloud::Site{kRegion, "ap-guangzhou-3"});
+  CHECK(machines[1].type == "T");
+  CHECK(service.asked.size() == 1);
 }
 
 TEST_CASE_FIXTURE(TencentAccount, "a refusal for want of stock is 'capacity' and names the code") {

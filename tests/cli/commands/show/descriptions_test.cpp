@@ -255,8 +255,8 @@ TEST_CASE("a failed job is described with its first failure, its lost nodes and 
                           "  Out of memory:  yes\n"
                           "  Full disk:      /jobs\n"
                           "  Last lines:\n"
-                          "    step 1\n"
-                          "    step 2\\x1b[31m\n"
+                          "    - step 1\n"
+                          "    - step 2\\x1b[31m\n"
                           "Lost nodes:  demo-1, demo-2\n") != std::string::npos,
                 text);
   const Json fields = to_json(job);

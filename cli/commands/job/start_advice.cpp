@@ -1,0 +1,27 @@
+#include "cli/commands/job/start_advice.hpp"
+
+#include "base/names.hpp"
+#include "base/split.hpp"
+
+namespace fastgpu::cli {
+
+std::string start_advice(const launcher::JobSpec& spec, int code,
+                         const std::function<bool(const std::string&)>& is_here) {
+  constexpr int kProgramNotFound = 127;
+  if (code != kProgramNotFound || spec.argv.empty()) return {};
+  const std::string& program = spec.argv.front();
+  const auto words = split_words(program);
+  if (spec.argv.size() == 1 && words.size() > 1)
+    return "'" + printable(program) + "' is the name of one program: write its words apart (-- " +
+           printable(words.front()) + " ...), or give them to a shell: sh -c '...'";
+  if (program.find('/') == program.npos || !is_here(program)) return {};
+  if (program.starts_with('/'))
+    return printable(program) +
+           " is on this machine and not on the nodes: copy it there with "
+           "fastgpu cp, or its directory with --sync";
+  if (!spec.sync.empty() || !spec.directory.empty()) return {};
+  return printable(program) +
+         " is on this machine: --sync . copies this directory to the nodes, and starts it there";
+}
+
+}  // namespace fastgpu::cli
