@@ -147,7 +147,7 @@ def training_bars(bars, found, steps):
                 mean is not None and mean <= CLOSE and saved >= more,
             )
 
-        if "sorted" in runs.shards:
+        if runs.of("gossip", "sorted"):
             ours, theirs = (
                 statistics.mean(runs.loss(each) for each in runs.of(way, "sorted"))
                 for way in ("gossip, topk:0.01", "gossip")
@@ -317,8 +317,9 @@ def page(found, steps, missing):
             "like shards. With `memory=0.01` ranks remember what they send again and again, and "
             "send what differs: the bytes are the same. Neither a warm-up nor a momentum of the "
             "codec makes up for that.\n\n"
-            "An entry of `topk` has 4 bytes, a place and a bfloat16. The ways with `topk` whose "
-            "line has no `memory=0.01` were measured while it had 6, a place and a float32."
+            "An entry of `topk` has 4 bytes, a place and a bfloat16. So were measured the ways "
+            "with `memory=0.01`, and `topk:0.01` by the mlp on 8 ranks; the other ways with `topk` "
+            "while it had 6, a place and a float32."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)
