@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/tensorflow_cluster.hpp"

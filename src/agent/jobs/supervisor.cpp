@@ -81,7 +81,7 @@ class Watch {
     for (;;) {
       pollfd fds[] = {{signals.fd(), POLLIN, 0}, {ranks != nullptr ? ranks->fd() : -1, POLLIN, 0}};
       ::poll(fds, 2, nap());
-      if (fds[1].revents != 0) ranks->look();
+      if (ranks != nullptr && fds[1].revents != 0) ranks->look();
       bool asked = false;
       while (const auto number = signals.next())
         asked = asked || *number != SIGCHLD;
