@@ -32,7 +32,7 @@ constexpr std::size_t kLongest = 32 << 20;
 /// The most samples of one network, and the time after which kFewSamples are enough.
 constexpr std::size_t kSamples = 7;
 constexpr std::size_t kFewSamples = 3;
-constexpr auto kTimeANetwork = 160ms;
+constexpr auto kTimeANetwork = 120ms;
 
 /// A smaller gain is not worth the copies that messages by both networks need.
 constexpr double kLeastGain = 1.05;
@@ -85,13 +85,13 @@ class ProbedTransport {
 
 std::vector<double> ProbedTransport::lead() {
   std::size_t length = kShortest;
-  // The faster of two, because one may have waited for a processor.
-  const auto needs_longer = [&] {
-    const double rate = std::max(rate_of_exchange(length), rate_of_exchange(length));
-    const std::chrono::duration<double> took(static_cast<double>(length) / rate);
-    return took < kSampleTime && length < kLongest;
+  const auto is_quick = [&] {
+    const std::chrono::duration<double> took(static_cast<double>(length) /
+                                             rate_of_exchange(length));
+    return took < kSampleTime;
   };
-  while (needs_longer())
+  // A slow one may have waited for a processor: a second one decides.
+  while (length < kLongest && (is_quick() || is_quick()))
     length *= 2;
   std::vector<double> rates;
   const Deadline enough(kTimeANetwork);
