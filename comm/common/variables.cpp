@@ -21,7 +21,8 @@ constexpr std::string_view kNames[] = {
     "NANCHECK",      "NCCL",          "REQUIRE",    "SECRET",       "SECRET_FILE", "SHARED_MEMORY",
     "SILENCE",       "SIMD",          "STALL",      "TIMELINE",     "TIMEOUT",     "TOPOLOGY",
     "TRANSPORT",     "TUNE",          "WIRE"};
-/// Those that it reads beside its own: of launchers, of other libraries, and where to cache.
+/// The variables of launchers and other libraries that this library reads, and the folders of
+/// caches.
 constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
                                         "FASTGPU_LOCAL_RANK",
                                         "HOME",
@@ -43,12 +44,12 @@ constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
                                         "WORLD_SIZE",
                                         "XDG_CACHE_HOME"};
 
-/// Those of our own that gradients, gossip and multistep training are made with.
+/// The variables of this library that are settings of gradients, gossip and multistep training.
 constexpr std::string_view kOfExchanges[] = {
     "COUNTERS", "DEVICE",     "EXCHANGE",    "FUSION",    "GOSSIP_STEP", "GUARD",
     "LANES",    "MIXED_KEEP", "MIXED_SMALL", "MULTISTEP", "NANCHECK",    "NCCL",
     "STALL",    "TIMELINE",   "TOPOLOGY",    "TUNE",      "WIRE"};
-/// Those that the process has once, whatever jobs it joins.
+/// The variables that hold for a whole process, whatever jobs it joins.
 constexpr std::string_view kOfProcess[] = {"LIBRARY", "SIMD"};
 
 std::string_view without_prefix(std::string_view name) {

@@ -3,46 +3,38 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gossip/gossip_report.hpp"
 #include "comm/gossip/gossip_settings.hpp"
-#include "comm/trace/rank_files.hpp"
+#include "comm/trace/rank_record.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
 
-/// A writer of the files of settings.timeline and settings.counters, at the times of a Recorder.
+/// Counts of this rank's steps of gossip, since the beginning.
+struct GossipCounters {
+  std::uint64_t steps = 0;
+  std::uint64_t exact_steps = 0;    ///< Steps that averaged exactly.
+  std::uint64_t bytes = 0;          ///< Bytes sent to other members.
+  std::uint64_t interventions = 0;  ///< Times that the guard has intervened.
+  double seconds = 0;               ///< Time in these steps.
+  GossipReport last{};              ///< The report of the last step.
+};
+
+/// The counters and the timeline of this rank's steps of gossip, which a RankRecord writes.
 class GossipRecorder {
  public:
-  /// Makes a collective call if there is a timeline. Borrows the communicator.
+  /// As RankRecord: makes a collective call if there is a timeline.
   GossipRecorder(Communicator& control, const GossipSettings& settings, RankFiles::Warn warn,
                  Timeline::Clock::duration between_writes = std::chrono::seconds(10));
-  GossipRecorder(const GossipRecorder&) = delete;
-  GossipRecorder& operator=(const GossipRecorder&) = delete;
-  ~GossipRecorder();
 
   /// Records a step that ends now.
   void step_ended(const GossipReport& report, Timeline::Clock::time_point began);
 
  private:
-  void write();
-  void write_counters();
-
-  const Communicator& control_;
-  Rank rank_;
-  RankFiles counters_file_;
-  RankFiles timeline_file_;
-  std::chrono::nanoseconds ahead_{};
-  std::optional<Timeline> timeline_;
-  GossipReport last_{};
-  std::uint64_t steps_ = 0;
-  std::uint64_t exact_steps_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t actions_ = 0;  ///< Times that the guard has intervened.
-  double seconds_ = 0;
-  WriteSchedule schedule_;
+  GossipCounters counters_;
+  RankRecord record_;  ///< Ends first: it writes the counters then.
 };
 
 }  // namespace fastgpu::comm

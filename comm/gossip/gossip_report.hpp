@@ -1,4 +1,4 @@
-// What one rank knows about a step of gossip.
+// The report of one rank on a step of gossip.
 #pragma once
 
 #include <cstddef>

@@ -3,12 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_settings.hpp"
-#include "comm/trace/rank_files.hpp"
+#include "comm/trace/rank_record.hpp"
 #include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
@@ -38,42 +37,24 @@ struct GradientCounters {
   std::vector<StreamCounters> streams{};  ///< Streams that have carried data.
 };
 
-/// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
-/// in settings.counters, with the counts of the rank's links. It writes when it ends, and before
-/// that every `between_writes`, or less often if that would take more than a hundredth of the time.
-/// The files of a killed rank are not older.
+/// The counters and the timeline of this rank's steps, which a RankRecord writes.
 class Recorder {
  public:
   using Warn = RankFiles::Warn;
 
-  /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
-  /// Borrows the communicator. `warn` gets a sentence, once for each folder that cannot be written
-  /// to.
+  /// As RankRecord: makes a collective call if there is a timeline.
   Recorder(Communicator& control, const GradientSettings& settings, Warn warn = nullptr,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
-  ~Recorder();
 
-  Timeline* timeline() noexcept { return timeline_ ? &*timeline_ : nullptr; }
+  Timeline* timeline() noexcept { return record_.timeline(); }
   GradientCounters& counters() noexcept { return counters_; }
   StreamCounters& counters_of(std::size_t stream);
   void step_ended();
   void ranks_are_late();  ///< Writes if it is time for it, because no step ends meanwhile.
 
  private:
-  void write_if_due();
-  void write();
-  void write_counters();
-
-  const Communicator& control_;
-  Rank rank_;
-  RankFiles counters_file_;
-  RankFiles timeline_file_;
-  std::chrono::nanoseconds ahead_{};
-  std::optional<Timeline> timeline_;
   GradientCounters counters_;
-  WriteSchedule schedule_;
+  RankRecord record_;  ///< Ends first: it writes the counters then.
 };
 
 }  // namespace fastgpu::comm

@@ -20,8 +20,8 @@ class FrameEvents {
   /// Whether there is room for the next frame.
   virtual bool may_read() const noexcept = 0;
 
-  /// Returns whether the bytes of a chunk may stay in the connection for the moment: they would be
-  /// copied twice more.
+  /// Returns whether the bytes of a chunk may stay in the connection for the moment, because they
+  /// would have to be copied twice if they were read now.
   virtual bool may_stay(const Frame& frame) = 0;
 
   /// Returns the memory for the bytes of a chunk as they come; empty if `arrived` is to get them

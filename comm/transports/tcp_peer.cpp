@@ -23,7 +23,8 @@ TcpPeer::TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents&
       unasked_(unasked),
       flows_(std::move(flows)),
       used_(flows_.size()),
-      first_flows_(flows_.size()) {
+      first_flows_(flows_.size()),
+      arrivals_(unasked) {
   // Without another connection none can be given up.
   if (confirmation == Confirmation::of_frames && flows_.size() > 1) number_flows();
 }
@@ -370,20 +371,18 @@ void TcpPeer::receive(Incoming& message) {
   const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
   if (is_asked_for)
     controls_.push_back({.frame = {.kind = TcpFrameKind::wanted, .tag = message.tag}});
-  const bool is_here = arrivals_.find(message.tag) != nullptr;
-  const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
+  const TcpArrival arrival = arrivals_.take(message.tag);
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
-  for (const Arrival::Chunk& chunk : arrival.chunks) {
+  for (const TcpArrival::Chunk& chunk : arrival.chunks) {
     take(message, chunk, arrival.total);
     count(message, chunk.bytes.size());
   }
 }
 
 bool TcpPeer::take_now(Incoming& message) {
-  const Arrival* const known = arrivals_.find(message.tag);
-  if (known == nullptr || known->here < known->total) return false;
-  const Arrival arrival = arrivals_.take(message.tag);
-  for (const Arrival::Chunk& chunk : arrival.chunks)
+  if (!arrivals_.has_whole(message.tag)) return false;
+  const TcpArrival arrival = arrivals_.take(message.tag);
+  for (const TcpArrival::Chunk& chunk : arrival.chunks)
     take(message, chunk, arrival.total);
   return true;
 }
@@ -395,12 +394,9 @@ bool TcpPeer::has_come_now() noexcept {
 }
 
 /// Takes a chunk that was kept.
-void TcpPeer::take(Incoming& message, const Arrival::Chunk& chunk, std::uint64_t total) {
-  const std::size_t size = chunk.bytes.size();
-  arrived_bytes_ -= kArrivalCost + size;
-  unasked_.remove(kArrivalCost + size);
-  check(message,
-        {.length = static_cast<std::uint32_t>(size), .offset = chunk.offset, .total = total});
+void TcpPeer::take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total) {
+  const auto length = static_cast<std::uint32_t>(chunk.bytes.size());
+  check(message, {.length = length, .offset = chunk.offset, .total = total});
   message.sink.take(chunk.offset, chunk.bytes);
 }
 
@@ -503,31 +499,20 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
     }
     return count(message, bytes.size());
   }
-  if (!is_for_now(frame)) return keep(frame, bytes);
-  check(*now_, frame);
-  now_->sink.take(frame.offset, bytes);
-  now_ = nullptr;
+  if (is_for_now(frame)) {
+    check(*now_, frame);
+    now_->sink.take(frame.offset, bytes);
+    now_ = nullptr;
+    return;
+  }
+  if (frame.total > kMostAhead) refuse_tcp("it sent a message that nobody asked for");
+  arrivals_.keep(frame, bytes);
 }
 
 /// Returns whether the frame is all of the message that is received within a call.
 bool TcpPeer::is_for_now(const Frame& frame) noexcept {
   return now_ != nullptr && now_->tag == frame.tag && frame.length == frame.total &&
-         arrivals_.find(frame.tag) == nullptr;
-}
-
-/// Keeps the bytes until a receive asks for them.
-void TcpPeer::keep(const Frame& frame, std::span<const std::byte> bytes) {
-  if (frame.total > kMostAhead) refuse_tcp("it sent a message that nobody asked for");
-  unasked_.add(kArrivalCost + bytes.size());
-  arrived_bytes_ += kArrivalCost + bytes.size();
-  Arrival* arrival = arrivals_.find(frame.tag);
-  if (arrival == nullptr)
-    arrival = &arrivals_.add(frame.tag, {.total = frame.total});
-  else if (arrival->here == arrival->total || frame.total != arrival->total)
-    refuse_tcp("it sent a message twice");
-  arrival->here += bytes.size();
-  if (arrival->here > arrival->total) refuse_tcp("it sent bytes twice");
-  arrival->chunks.push_back({frame.offset, {bytes.begin(), bytes.end()}});
+         !arrivals_.has(frame.tag);
 }
 
 void TcpPeer::count(Incoming& message, std::size_t bytes) {
@@ -559,7 +544,6 @@ void TcpPeer::abandon() {
   ahead_.clear();
   incoming_.clear();
   arrivals_.clear();
-  unasked_.remove(std::exchange(arrived_bytes_, 0));
 }
 
 }  // namespace fastgpu::comm

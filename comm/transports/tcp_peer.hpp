@@ -13,6 +13,7 @@
 #include "comm/transports/flow.hpp"
 #include "comm/transports/frame_log.hpp"
 #include "comm/transports/tag_table.hpp"
+#include "comm/transports/tcp_arrivals.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
@@ -33,8 +34,8 @@ constexpr std::size_t kMostNow = 4096;
 /// up, its frames go by the others, and a message is sent once all of it has come.
 enum class Confirmation : std::uint8_t { none, of_frames };
 
-/// What becomes of long chunks that no receive has asked for yet: they are read and kept, or left
-/// in their connection, from which a receive takes them without a copy.
+/// The treatment of long chunks that no receive has asked for yet: they are read and kept, or they
+/// are left in their connection, from which a later receive takes them without a further copy.
 enum class UnaskedChunks : std::uint8_t { kept, left };
 
 /// The connections to a peer, and perhaps a flow by another network.
@@ -68,15 +69,16 @@ class TcpPeer final : public FrameEvents {
   void send(Outgoing& message);
   void receive(Incoming& message);
 
-  /// Gives a copy of a short message to an idle connection. Returns false where there is none, or
-  /// others come first.
+  /// Begins to send a copy of a short message by an idle connection. Returns false if none is idle,
+  /// or if other messages have to go first.
   bool send_now(const Outgoing& message);
-  /// Takes a message that has come. Returns false where a part of it has not.
+  /// Receives a message that has arrived before. Returns false if a part of it has not arrived.
   bool take_now(Incoming& message);
-  /// Takes this short message while frames are read, until `has_come_now`.
+  /// Receives this short message if it comes while frames are read, until `has_come_now`.
   void expect_now(Incoming& message) noexcept { now_ = &message; }
+  /// Returns whether it has come, and expects it no longer.
   bool has_come_now() noexcept;
-  /// Returns the connection to read for it: the next one each time that it has not come.
+  /// Returns the connection to read for it. Each time that it has not come this is the next one.
   std::size_t likely_flow() const noexcept { return likely_flow_; }
 
   /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
@@ -111,11 +113,12 @@ class TcpPeer final : public FrameEvents {
   /// sent its own number. From the first call on the peer confirms frames, and so does this rank.
   void add(std::unique_ptr<Flow> flow);
 
-  /// Writes what connections take now, but of messages only some bytes a turn: meanwhile others
-  /// come, and what is read soon is in the cache still. Throws where a connection is gone.
+  /// Writes what the connections take now, but at most kMostATurn bytes of messages a turn: what is
+  /// read soon after it was written is still in the caches. Throws if a connection has ended.
   bool write();
+  /// Begins a turn.
   void next_turn() noexcept { written_in_turn_ = 0; }
-  /// Whether there are bytes of messages for the next turn, and a connection that has room.
+  /// Returns whether bytes of messages have to wait for the next turn though a connection has room.
   bool is_held_back() const noexcept;
   bool is_flushed() const noexcept;
   /// Whether messages wait for room in a connection.
@@ -147,16 +150,6 @@ class TcpPeer final : public FrameEvents {
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
 
  private:
-  /// The part of a message that came before a receive asked for it.
-  struct Arrival {
-    struct Chunk {
-      std::uint64_t offset = 0;
-      std::vector<std::byte> bytes{};
-    };
-    std::uint64_t total = 0;
-    std::size_t here = 0;  ///< Bytes.
-    std::vector<Chunk> chunks{};
-  };
   struct Expected {
     Incoming* message = nullptr;
     std::size_t promised = 0;  ///< Bytes whose place in the sink has been given to a connection.
@@ -190,9 +183,8 @@ class TcpPeer final : public FrameEvents {
   void about_connection(const Frame& frame);
   void asked_for(MessageTag tag);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
-  void keep(const Frame& frame, std::span<const std::byte> bytes);
   bool is_for_now(const Frame& frame) noexcept;
-  void take(Incoming& message, const Arrival::Chunk& chunk, std::uint64_t total);
+  static void take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total);
   void count(Incoming& message, std::size_t bytes);
   static void check(const Incoming& message, const Frame& frame);
   static void promise(Expected& expected, const Frame& frame);
@@ -228,8 +220,7 @@ class TcpPeer final : public FrameEvents {
   TagTable<Expected> incoming_;
   std::size_t likely_flow_ = 0;
   Incoming* now_ = nullptr;  ///< A message that is received within a call, if it comes.
-  TagTable<Arrival> arrivals_;
-  std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
+  TcpArrivals arrivals_;
   bool is_ending_ = false;
 };
 

@@ -1,7 +1,6 @@
 #include "comm/transports/tcp_transport.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,15 +16,8 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr int kEventsATurn = 32;
-
-/// A number in place of a flow's, for the watch of the peer's process.
-constexpr std::size_t kProcess = 0xffff;
+/// A number in place of a flow's.
 constexpr std::size_t kNoFlow = SIZE_MAX;
-/// A number in place of a flow's, for the connections that were made anew.
-constexpr std::uint64_t kMade = UINT64_MAX;
-/// A number in place of a flow's, for the descriptors of other networks.
-constexpr std::uint64_t kCarried = UINT64_MAX - 1;
 
 /// The turns in which nothing moves before chunks are read that no receive has asked for.
 constexpr int kTurnsOfPatience = 8;
@@ -40,8 +32,8 @@ constexpr std::chrono::milliseconds kAnswerTime{100};
 /// The time in which what was sent last must arrive.
 constexpr std::chrono::seconds kDrainTimeout{2};
 
-std::uint64_t packed(Rank rank, std::size_t flow) {
-  return static_cast<std::uint64_t>(rank.value) << 16 | flow;
+PollSource connection_of(const TcpPeer& peer, std::size_t flow) noexcept {
+  return {.rank = peer.rank(), .flow = static_cast<std::uint16_t>(flow)};
 }
 
 /// Waits a moment for the connection that carries notices to take more.
@@ -59,11 +51,9 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
                            ControlEvents& control_events, Confirmation confirmation)
     : events_(events),
       confirmation_(confirmation),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       peers_(sockets.size()),
       watches_(sockets.size()),
       links_(events) {
-  if (!epoll_) throw system_error("making an epoll instance", errno);
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     const Rank rank{static_cast<int>(r)};
     if (sockets[r].empty()) self_ = rank;
@@ -83,10 +73,7 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
 }
 
 void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(peer.rank(), flow)}};
-  const int socket = peer.flows()[flow]->socket();
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0)
-    throw system_error("watching a socket", errno);
+  poller_.add(peer.flows()[flow]->socket(), connection_of(peer, flow), "watching a socket");
 }
 
 std::vector<LinkCounters> TcpTransport::links() const {
@@ -101,9 +88,8 @@ std::vector<LinkCounters> TcpTransport::links() const {
 }
 
 void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = kMade}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, reconnector->poll_descriptor(), &event) != 0)
-    throw system_error("watching for connections", errno);
+  poller_.add(reconnector->poll_descriptor(), {.kind = PollSource::Kind::new_connections},
+              "watching for connections");
   reconnector_ = std::move(reconnector);
 }
 
@@ -120,14 +106,12 @@ void TcpTransport::spare_connections() noexcept {
 }
 
 void TcpTransport::watch(int descriptor) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = kCarried}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
-    throw system_error("watching a network", errno);
+  poller_.add(descriptor, {.kind = PollSource::Kind::network}, "watching a network");
 }
 
 /// A network that carries nothing any more wakes nothing.
 void TcpTransport::unwatch(int descriptor) noexcept {
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+  poller_.remove(descriptor);
 }
 
 void TcpTransport::allocated(std::span<std::byte> memory) {
@@ -249,9 +233,8 @@ void TcpTransport::send_control(Rank rank, TcpFrameKind kind, std::span<const st
 }
 
 void TcpTransport::watch_process(Rank rank, UniqueFd process) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, kProcess)}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
-    throw system_error("watching a process", errno);
+  poller_.add(process.get(), {.rank = rank, .kind = PollSource::Kind::process},
+              "watching a process");
   watch_of(rank).process = std::move(process);
 }
 
@@ -277,7 +260,7 @@ bool TcpTransport::is_quiet() const noexcept {
 }
 
 std::vector<int> TcpTransport::descriptors() const {
-  std::vector<int> all{epoll_.get()};
+  std::vector<int> all{poller_.descriptor()};
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (!peers_[r]) continue;
     for (const auto& flow : peers_[r]->flows())
@@ -314,12 +297,8 @@ void TcpTransport::poll_for_writing(TcpPeer& peer) {
 void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
   const Flow& one = *peer.flows()[flow];
   if (!one.is_open() || one.socket() < 0) return;
-  // The end of a connection is reported even where nothing is read from it.
-  const auto reading =
-      static_cast<std::uint32_t>(watch_of(peer.rank()).is_paused ? EPOLLRDHUP : EPOLLIN);
-  epoll_event event{.events = one.wants_to_write ? reading | EPOLLOUT : reading,
-                    .data = {.u64 = packed(peer.rank(), flow)}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, one.socket(), &event);
+  poller_.change(one.socket(), connection_of(peer, flow),
+                 {.in_bytes = !watch_of(peer.rank()).is_paused, .in_room = one.wants_to_write});
 }
 
 /// A peer that is too far ahead waits: its connections fill up, and then it cannot send.
@@ -355,11 +334,12 @@ void TcpTransport::process_ended(Rank rank) {
   if (from->is_open()) lose(rank, Error(ErrorKind::remote, "its process has ended"));
 }
 
-/// Lets the next turn write what a peer is to get and no full connection holds up.
+/// Makes the next turn write to a peer. A full connection needs no turn: its room is polled for.
 void TcpTransport::write_next_turn(TcpPeer& peer) {
   if (!std::exchange(watch_of(peer.rank()).is_waiting, true)) waiting_.push_back(peer.rank());
 }
 
+/// Writes to the peers of write_next_turn; returns whether there were any.
 bool TcpTransport::write_waiting() {
   const bool has_some = !waiting_.empty();
   for (const Rank rank : std::exchange(waiting_, {})) {
@@ -384,36 +364,45 @@ bool TcpTransport::progress() {
   return has_moved;
 }
 
-/// Asks the kernel which connections have something to read, or room, and moves that.
+/// Reads from the connections that have something to read, and writes to those that have room.
 bool TcpTransport::read_ready() {
-  epoll_event ready[kEventsATurn];
-  const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
-  // A receive may be about to ask for them; a rank with nothing else to do keeps them.
+  // A receive may ask for them soon. Once nothing else moves, they are read and kept.
   const auto unasked =
       turns_in_vain_ < kTurnsOfPatience ? UnaskedChunks::left : UnaskedChunks::kept;
   bool has_moved = false;
-  for (int i = 0; i < count; ++i) {
-    if (ready[i].data.u64 == kMade) add_made();
-    if (ready[i].data.u64 >= kCarried) continue;  // Networks are looked at in each turn.
-    const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
-    if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
-      peer(rank)->next_turn();
-      write(*peer(rank));
-      has_moved = true;
+  for (const Readiness& ready : poller_.look()) {
+    const Rank rank = ready.source.rank;
+    switch (ready.source.kind) {
+      case PollSource::Kind::new_connections:
+        add_made();
+        break;
+      case PollSource::Kind::network:
+        break;  // Networks are looked at in each turn.
+      case PollSource::Kind::process:
+        process_ended(rank);
+        has_moved = true;
+        break;
+      case PollSource::Kind::connection:
+        has_moved = move(ready, unasked) || has_moved;
+        break;
     }
-    if ((ready[i].events & ~std::uint32_t{EPOLLOUT}) == 0) continue;
-    if ((ready[i].data.u64 & 0xffff) == kProcess) {
-      process_ended(rank);
-      has_moved = true;
-      continue;
-    }
-    if (watch_of(rank).is_paused && peer(rank) != nullptr) {
-      peer(rank)->read_to_the_end();
-      resume_if_room(*peer(rank));
-    }
-    has_moved = read(rank, ready[i].data.u64 & 0xffff, unasked) || has_moved;
   }
   return has_moved;
+}
+
+/// Writes to a connection that has room, and reads from one that has news.
+bool TcpTransport::move(const Readiness& ready, UnaskedChunks unasked) {
+  const Rank rank = ready.source.rank;
+  if (ready.has_room && peer(rank) != nullptr) {
+    peer(rank)->next_turn();
+    write(*peer(rank));
+  }
+  if (!ready.has_news) return ready.has_room;
+  if (watch_of(rank).is_paused && peer(rank) != nullptr) {
+    peer(rank)->read_to_the_end();
+    resume_if_room(*peer(rank));
+  }
+  return read(rank, ready.source.flow, unasked) || ready.has_room;
 }
 
 bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
@@ -461,7 +450,7 @@ void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
 void TcpTransport::close_retired(TcpPeer& peer) noexcept {
   for (const TcpPeer::RetiredFlow& flow : peer.take_retired()) {
     if (flow.socket) {
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket.get(), nullptr);
+      poller_.remove(flow.socket.get());
       events_.closing(flow.socket.get());
     }
     links_.given_up(peer.rank(), *flow.link);
@@ -565,7 +554,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   // it would not take it out of what is polled.
   for (const auto& flow : gone.flows()) {
     if (!flow->is_open() || flow->socket() < 0) continue;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow->socket(), nullptr);
+    poller_.remove(flow->socket());
     events_.closing(flow->socket());
   }
   gone.close();

@@ -10,6 +10,7 @@
 #include "comm/transports/reconnector.hpp"
 #include "comm/transports/tcp_links.hpp"
 #include "comm/transports/tcp_peer.hpp"
+#include "comm/transports/tcp_poller.hpp"
 
 namespace fastgpu::comm {
 
@@ -33,7 +34,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   bool progress() override;
   bool may_sleep() override;
   bool needs_progress() const noexcept override;
-  int poll_descriptor() const noexcept override { return epoll_.get(); }
+  int poll_descriptor() const noexcept override { return poller_.descriptor(); }
   bool is_quiet() const noexcept override;
   void abandon() noexcept override;
   std::vector<int> descriptors() const override;
@@ -103,6 +104,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   void write_next_turn(TcpPeer& peer);
   bool write_waiting();
   bool read_ready();
+  bool move(const Readiness& ready, UnaskedChunks unasked);
   void take_cards(TcpPeer& from);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
@@ -118,7 +120,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
 
   TransportEvents& events_;
   Confirmation confirmation_;
-  UniqueFd epoll_;
+  TcpPoller poller_;
   UnaskedBytes unasked_;
   Rank self_{};
   std::vector<std::unique_ptr<CarriedNetwork>>

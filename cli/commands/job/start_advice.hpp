@@ -1,4 +1,4 @@
-// What to do about a program that the nodes could not start.
+// Advice about a program that the nodes could not start.
 #pragma once
 
 #include <functional>

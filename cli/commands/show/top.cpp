@@ -44,7 +44,7 @@ constexpr auto kBetweenEngineQuestions = 10s;
 /// The running jobs that `top` shows.
 class RunningJobs {
  public:
-  /// Those in Kubernetes belong to a cluster without a name.
+  /// Takes the cluster of the jobs. Jobs in Kubernetes belong to a cluster without a name.
   RunningJobs(Context& context, state::Cluster cluster)
       : context_(context), cluster_(std::move(cluster)), metrics_(context) {}
 

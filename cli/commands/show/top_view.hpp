@@ -23,8 +23,8 @@ struct JobOnNodes {
   std::string id;
   std::vector<state::NodeRanks> placement;
   std::vector<PrintedMetric> metrics{};  ///< The metrics that it printed last; empty for none.
-  /// What runs it. Another engine than mpirun chooses the nodes of ranks itself: such a job has a
-  /// row of its own.
+  /// The engine that runs the job. Engines other than mpirun choose the nodes of ranks themselves:
+  /// such a job has a row of its own.
   state::EngineKind engine = state::EngineKind::mpirun;
   std::string engine_nodes{};  ///< The nodes that the engine has chosen, as it writes them.
 };
