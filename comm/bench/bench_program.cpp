@@ -42,6 +42,10 @@ int run_program(const BenchProgram& program, std::span<char* const> words,
   }
 }
 
+void print_warning(const std::string& sentence) {
+  std::fprintf(stderr, "fastgpu-comm-bench: %s\n", sentence.c_str());
+}
+
 void print_result(const BenchResult& result) {
   std::puts(to_json(result).c_str());
   std::fflush(stdout);

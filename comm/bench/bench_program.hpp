@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 
 #include "comm/bench/bench_settings.hpp"
 #include "comm/bench/measure.hpp"
@@ -18,6 +19,9 @@ int run_program(const BenchProgram& program, std::span<char* const> words,
 
 /// Prints one line on stdout, at once.
 void print_result(const BenchResult& result);
+
+/// Prints a sentence of the library on stderr.
+void print_warning(const std::string& sentence);
 
 /// Throws ErrorKind::usage if `settings` ask for a feature of our own library alone.
 void refuse_ours(const BenchProgram& program, const BenchSettings& settings);

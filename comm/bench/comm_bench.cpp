@@ -1,7 +1,6 @@
 // fastgpu-comm-bench: times collectives of libfastgpu_comm and the exchange of a model's gradients,
 // one process a rank. It takes the job from the environment, as every program that uses the library
 // does.
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,14 +25,12 @@ void run(const BenchSettings& settings) {
   std::optional<Model> model;
   if (!settings.model.empty()) model = find_model(settings.model);
   Connections connections = join(job_place(environment));
-  connections.warn = [](const std::string& sentence) {
-    std::fprintf(stderr, "fastgpu-comm-bench: %s\n", sentence.c_str());
-  };
+  connections.warn = print_warning;
   if (!connections.network_report.empty()) connections.warn(connections.network_report);
   Communicator communicator(std::move(connections));
   const std::string memory = communicator.report_of_device_memory();
   if (communicator.rank() == Rank{0} && !memory.empty() && !fabric::gpus_of_machine().empty())
-    std::fprintf(stderr, "fastgpu-comm-bench: %s\n", memory.c_str());
+    print_warning(memory);
   FastgpuLibrary library(communicator, settings.buffers);
   measure_collectives(library, settings, print_result);
   if (model && settings.compares_codecs)

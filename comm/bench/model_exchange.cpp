@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/bench/bench_program.hpp"
 #include "comm/bench/number.hpp"
 
 namespace fastgpu::comm::bench {
@@ -55,6 +56,10 @@ struct ModelExchange::Elements {
   }
 };
 
+void ModelExchange::Warnings::warned(const std::string& sentence) {
+  print_warning(sentence);
+}
+
 ModelExchange::ModelExchange(Communicator& communicator, const GradientSettings& settings,
                              const Model& model, Handing handing)
     : communicator_(communicator),
@@ -62,7 +67,7 @@ ModelExchange::ModelExchange(Communicator& communicator, const GradientSettings&
       handing_(handing),
       is_encoded_(settings.wire == WireType::encoded),
       values_(model.gradients.size()),
-      gradients_(communicator, settings) {
+      gradients_(communicator, settings, &warnings_) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const auto& [name, elements, rows] = model.gradients[i];
     if (handing == Handing::copies) values_[i].resize(elements);

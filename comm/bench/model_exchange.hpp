@@ -2,11 +2,13 @@
 // sums are known, or numbers of many sizes for codecs.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "comm/bench/bench_settings.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/communicator/communicator.hpp"
+#include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 
 namespace fastgpu::comm::bench {
@@ -31,6 +33,12 @@ class ModelExchange {
  private:
   struct Elements;
 
+  /// A printer of the exchange's warnings.
+  class Warnings final : public GradientEvents {
+   public:
+    void warned(const std::string& sentence) override;
+  };
+
   StepOutcome exchange();
   void fill();
   void fill_with_noise();
@@ -41,6 +49,7 @@ class ModelExchange {
   Handing handing_;
   bool is_encoded_;
   std::vector<std::vector<float>> values_;
+  Warnings warnings_;
   GradientExchange gradients_;
 };
 

@@ -76,7 +76,9 @@ void read_option(CodecChoice& choice, std::string_view text, std::string_view op
     if (choice.warmup < 1 || choice.warmup > kMostWarmup) refuse_choice(text, expected);
   } else if (name == "memory" && choice.memory <= 0) {
     const std::string expected =
-        "memory is a number above 0 and up to the part of topk, such as topk:0.01,memory=0.01";
+        choice.part > 0 ? "memory is a number above 0 and up to the part of topk, such as "
+                          "topk:0.01,memory=0.01"
+                        : "memory is an option of topk alone, such as topk:0.01,memory=0.01";
     choice.memory = option_from<double>(text, number, expected);
     if (!(choice.memory > 0 && choice.memory <= choice.part)) refuse_choice(text, expected);
   } else {

@@ -150,6 +150,13 @@ class BenchComm(unittest.TestCase):
             jobs,
         )
 
+    def test_counters_that_cannot_be_written_are_reported(self):
+        model = pathlib.Path(self.folder, "counted.txt")
+        model.write_text("fc 100\n")
+        lost = "FASTGPU_COMM_COUNTERS=/dev/null/counters"
+        done = self.bench("--model", str(model), "--steps", "2", "-e", lost)
+        self.assertIn("rank 0 cannot write rank-0.json there: Not a directory", done.err)
+
     def test_what_is_wrong_has_the_documented_exit_code(self):
         here = ["bench", "comm", self.cluster]
         self.user.refused(["bench", "comm", "nowhere"], 5, "there is no cluster 'nowhere'")
