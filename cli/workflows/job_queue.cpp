@@ -78,14 +78,23 @@ void ask_about(Services& services, const std::vector<std::string>& ids) {
   }
 }
 
+/// Returns whether the cluster of a job is deleted, or is being deleted.
+bool has_no_cluster(Services& services, const state::Job& job) {
+  if (is_in_kubernetes(job)) return false;
+  const auto cluster = services.store().find_cluster(job.cluster);
+  return !cluster || cluster->state == state::ClusterState::deleting;
+}
+
 /// Starts the job on record if it is its turn. Returns what it waits for otherwise.
 std::vector<std::string> begin_if_possible(Services& services, state::Job& job) {
   launcher::Turn turn;
   bool is_ended = false;
+  bool has_lost_cluster = false;
   services.store().atomically([&] {
     const auto stored = services.store().find_job(job.id);
     is_ended = !stored || launcher::has_ended(*stored);
-    if (is_ended) return;
+    has_lost_cluster = has_no_cluster(services, job);
+    if (is_ended || has_lost_cluster) return;
     turn = turn_now(services, job);
     if (!turn.failed.empty() || !turn.waits_for.empty()) return;
     job.state = JobState::starting;
@@ -93,6 +102,11 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
   });
   if (is_ended)
     throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its turn");
+  if (has_lost_cluster) {
+    const std::string why = "its cluster was deleted before its turn";
+    end_waiting(services, job, JobState::cancelled, 1, why);
+    throw Error(ErrorKind::conflict, "job " + job.id + " was cancelled: " + why);
+  }
   if (!turn.failed.empty()) {
     const std::string why = failed_before(turn);
     end_waiting(services, job, JobState::cancelled, 1, why);

@@ -69,6 +69,20 @@ def test_an_attached_job_waits_and_can_be_given_up(user):
     assert_equal(state_of(user, "killed-1"), "lost")
 
 
+def test_a_queued_job_ends_with_its_cluster(user):
+    name = user.two_nodes()
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    detached(user, name, "waits", 2, ["touch", "/root/ran"])
+    attached = user.start(*job_words(name, 2, ["true"], "sees"))
+    assert_true(within(10, lambda: state_of(user, "sees-1") == "queued"), "it is not queued")
+    user.run("delete", "cluster", name, "--yes", timeout=60)
+    _, err = attached.communicate(timeout=20)
+    assert_in(b"job sees-1 was cancelled: its cluster was deleted before its turn", err)
+    for job in ("waits-1", "sees-1"):
+        user.run("wait", "job", job, code=1, timeout=20)
+        assert_equal(state_of(user, job), "cancelled", job)
+
+
 def test_a_queued_job_is_cancelled_and_waited_for(user):
     name = user.two_nodes()
     detached(user, name, "holds", 2, ["sleep", "3"])
