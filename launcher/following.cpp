@@ -5,6 +5,7 @@
 #include <list>
 #include <utility>
 
+#include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/ascii.hpp"
 #include "base/pulse.hpp"
@@ -209,6 +210,7 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   what.wait = wait;
   what.data = options_.data;
   what.renew_lease = options_.renew_lease == Renewal::yes && has_supervisor(node);
+  what.begun = options_.needs_begin && has_supervisor(node);
   what.beats = beats_ != nullptr && needs_beats(node);
   node.complaint.clear();
   for (int rank = node.ranks.first; rank < node.ranks.first + node.ranks.count; ++rank)
@@ -453,7 +455,11 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
-  read_once(limit, limit, Wait::no, never);
+  const std::vector<Node*> nodes = incomplete();
+  const auto results = read_once(limit, limit, Wait::no, never);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (has_supervisor(*nodes[i]) && results[i].ok())
+      is_unknown_ = results[i].value().code() == agent::kNotThere;
 }
 
 void Following::read_all(const Cancel& cancel) {
@@ -477,6 +483,7 @@ JobReport Following::report() const {
   while (report.launcher_tail.ends_with('\n'))
     report.launcher_tail.pop_back();
   report.lost = lost_;
+  report.is_unknown = is_unknown_;
   report.unreached = unreached_;
   for (const Node& node : nodes_)
     if (!node.full_disk.empty()) report.full_disks.push_back({node.ranks.node, node.full_disk});

@@ -52,6 +52,7 @@ struct FollowingOptions {
   std::optional<std::set<int>> ranks{};
   bool data = true;
   Renewal renew_lease = Renewal::yes;
+  bool needs_begin = false;  ///< A node on which the supervisor has not begun has no such job.
   /// A node without contact for this long is lost.
   std::chrono::milliseconds lost_after = kLostAfter;
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
@@ -149,6 +150,7 @@ class Following {
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
   std::vector<NodeName> unreached_;
+  bool is_unknown_ = false;            ///< The supervisor's node has answered, without such a job.
   Beats* beats_ = nullptr;             ///< Those of the present round; null if it needs none.
   std::set<int> idle_;                 ///< Ranks that have done nothing for too long.
   std::function<void()> end_round_{};  ///< Ends the connections of the present round.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/node_commands.hpp"
@@ -12,7 +13,6 @@ namespace fastgpu::launcher {
 namespace {
 
 constexpr std::chrono::seconds kAnswer{30};
-constexpr int kNoJobThere = 127;
 
 using Parts = std::vector<const NodeWithJob*>;
 
@@ -97,7 +97,7 @@ JobRecord find_on_nodes(ssh::Client& client, std::span<const ssh::Host> hosts,
   std::vector<NodeWithJob> nodes;
   for (const NodeAnswer& answer : answers) {
     NodeWithJob node{.node = answer.result.host};
-    const bool has_none = answer.result.ok() && answer.result.value().code() == kNoJobThere;
+    const bool has_none = answer.result.ok() && answer.result.value().code() == agent::kNotThere;
     if (!has_none) {
       const std::vector one = {answer};
       check(one, "looking for job " + id);

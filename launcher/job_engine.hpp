@@ -34,6 +34,7 @@ struct LogRequest {
 /// The result of asking an engine once about a job.
 struct JobGlance {
   std::optional<JobOutcome> outcome{};  ///< Absent while the job has not ended, as far as known.
+  bool is_unknown = false;              ///< The engine has answered, and has no such job.
   bool waits = false;                   ///< The job waits in the engine's own queue.
   std::string reason{};                 ///< Why it waits; empty if it does not.
   std::string nodes{};                  ///< The nodes that the engine has chosen.

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 #include "agent/protocol/silence.hpp"
+#include "base/contains.hpp"
 #include "base/join.hpp"
-#include "base/numbers.hpp"
 #include "base/units.hpp"
+#include "launcher/engines/mpirun_words.hpp"
+#include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
@@ -98,15 +99,6 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
   return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
 }
 
-/// Returns the rank that ended without MPI_Finalize, or without MPI_Init where others have called
-/// it, as mpirun reports it; absent if it does not.
-std::optional<int> unfinalized_rank(std::string_view text) {
-  constexpr std::string_view kBefore = "has exited due to process rank ";
-  const auto at = text.find(kBefore);
-  if (at == text.npos || text.find("exiting improperly", at) == text.npos) return std::nullopt;
-  return leading_number<int>(text.substr(at + kBefore.size()));
-}
-
 JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
   const NodeName node = node_of(report.placement, rank);
   JobOutcome outcome =
@@ -122,6 +114,24 @@ JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
   return outcome;
 }
 
+/// Returns the outcome if the launcher names a rank that could not report its own end.
+JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
+  const NodeName node = node_of(report.placement, named.rank);
+  const int code = named.how.shell_code();
+  JobOutcome outcome = failed(code,
+                              "rank " + std::to_string(named.rank) + " on " + node.value +
+                                  ": the agent that ran it " +
+                                  (named.how.signal == 0 ? "" : "was ") + describe(named.how),
+                              JobEndCause::failure);
+  outcome.first_rank = named.rank;
+  outcome.failure = state::FirstFailure{
+      .rank = named.rank,
+      .node = node,
+      .exit_code = code,
+      .signal = named.how.signal == 0 ? "" : process::signal_name(named.how.signal)};
+  return outcome;
+}
+
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
@@ -132,6 +142,9 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
   if (const auto rank = unfinalized_rank(report.launcher_tail))
     return of_unfinalized(*rank, code, report);
+  const auto named = rank_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
+  if (named && !contains(report.ranks, named->rank, &RankEnd::rank))
+    return of_silent_rank(*named, report);
   return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
                 JobEndCause::launcher);
 }

@@ -11,6 +11,8 @@
 #include "agent/protocol/status.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/secret_text.hpp"
+#include "base/shown_line.hpp"
 #include "base/split.hpp"
 #include "base/time_text.hpp"
 #include "base/wait.hpp"
@@ -143,11 +145,13 @@ class LastWords final : public JobObserver {
 
   const std::string& of_mpirun() const noexcept { return mpirun_; }
 
-  std::vector<std::string> lines_of(int rank) {
+  std::vector<std::string> lines_of(int rank, const std::vector<std::string>& secrets) {
     std::vector<std::string> lines;
-    for (const std::string_view line : split_lines(ranks_[rank]))
-      if (!trimmed(line, " \t\r").empty())
-        lines.emplace_back(line.substr(0, agent::kLongestLastLine));
+    for (const std::string_view line : split_lines(ranks_[rank])) {
+      std::string text =
+          cut_to(without_secrets(shown_line(line), secrets), agent::kLongestLastLine);
+      if (!trimmed(text, " \t\r").empty()) lines.push_back(std::move(text));
+    }
     if (lines.size() > agent::kMostLastLines)
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(agent::kMostLastLines));
     return lines;
@@ -322,7 +326,7 @@ class KubernetesEngine final : public JobEngine {
       const MpiJobSize size{.slots = seen.job->slots, .ranks = total_ranks(job.placement)};
       auto failure = failure_named_by_mpirun(last.of_mpirun(), id, size);
       if (!failure) return outcome;
-      failure->last_lines = last.lines_of(failure->rank);
+      failure->last_lines = last.lines_of(failure->rank, seen.job->secrets);
       blame_rank(outcome, *std::move(failure));
     } catch (const Error&) {  // The outcome of the launcher's pod remains.
       return outcome;

@@ -169,8 +169,11 @@ class MpirunEngine final : public JobEngine {
   }
 
   JobGlance glance(const std::string& id, const JobRecord& job) override {
-    JobReport report = glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance);
-    if (!report.launcher) return {};
+    FollowingOptions options;
+    options.needs_begin = true;
+    JobReport report =
+        glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance, options);
+    if (!report.launcher) return {.is_unknown = report.is_unknown};
     report.lease = options_.lease;
     report.timeout = job.spec.timeout;
     report.launcher_name = name_of_launcher(job.spec.launcher);

@@ -70,6 +70,7 @@ std::string NodeCommands::follow(const Follow& what) const {
   if (!what.wait) words.push_back("--no-follow");
   if (!what.data) words.push_back("--no-data");
   if (what.renew_lease) words.push_back("--renew-lease");
+  if (what.begun) words.push_back("--begun");
   if (what.beats) {
     const std::chrono::milliseconds silence = agent::kClientSilence;
     words.insert(words.end(), {"--beats", std::to_string(silence.count())});

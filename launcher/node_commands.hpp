@@ -51,6 +51,7 @@ class NodeCommands {
     bool wait = true;
     bool data = true;
     bool renew_lease = false;
+    bool begun = false;  ///< Fails where the supervisor has not begun.
     bool beats = false;  ///< The lease is renewed only while Beats come on standard input.
   };
   std::string follow(const Follow& what) const;

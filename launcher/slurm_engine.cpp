@@ -260,7 +260,7 @@ class SlurmEngine final : public JobEngine {
   JobGlance glance(const std::string& id, const JobRecord& job) override {
     const Cancel never;
     const auto answer = ask_slurm(client_, head_.host, id, kGlanceAtSlurm, never);
-    if (!answer) return {};
+    if (!answer) return {.is_unknown = true};
     const SlurmJob& seen = *answer;
     if (seen.phase != SlurmPhase::ended) {
       const bool waits = seen.phase == SlurmPhase::waiting;

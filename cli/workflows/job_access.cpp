@@ -64,13 +64,25 @@ void lose(Services& services, state::Job& job, const std::string& why,
   launcher::mark_ended(services.store(), job, outcome);
 }
 
+/// Ends a job whose fastgpu ended before it had started it.
+void end_cut_short(Services& services, launcher::JobEngine& engine, const std::string& run,
+                   state::Job& job) {
+  // The order to start may be under way to its node, which the mark of a stop turns away.
+  engine.stop(run, *job.record);
+  lose(services, job, "the fastgpu that started it has ended");
+}
+
 /// Asks the engine about the job, and records its answer.
 void ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
   const launcher::JobRecord record = *job.record;
-  const auto glance = engine_for(services, cluster, record)
-                          ->glance(launcher::run_name(job.id, record.restarts), record);
+  const std::string run = launcher::run_name(job.id, record.restarts);
+  const auto engine = engine_for(services, cluster, record);
+  const auto glance = engine->glance(run, record);
   if (glance.outcome)
     launcher::mark_ended(services.store(), job, *glance.outcome);
+  else if (glance.is_unknown && job.state == state::JobState::starting &&
+           JobOwner(services.state_directory(), job.id).held())
+    end_cut_short(services, *engine, run, job);
   else if (!record.engine_job.id.empty())
     launcher::note_glance(services.store(), job, glance);
 }

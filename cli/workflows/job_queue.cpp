@@ -44,23 +44,19 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   return around;
 }
 
-/// Ends what the job is on record for, if the fastgpu that started it has ended. Returns true if
-/// so.
-bool end_if_dead(Services& services, state::Job& job) {
+/// Ends an attached job whose fastgpu has ended. Returns true if it is one.
+bool end_if_abandoned(Services& services, const state::Job& job) {
+  if (job.record->spec.presence != launcher::Presence::attached) return false;
   if (!JobOwner(services.state_directory(), job.id).held()) return false;
-  const bool is_attached = job.record->spec.presence == launcher::Presence::attached;
-  if (is_attached)
-    end_abandoned(services, job);
-  else if (job.state == JobState::starting && job.record->engine_job.id.empty())
-    end_waiting(services, job, JobState::lost, 1, "the fastgpu that started it has ended");
-  return is_attached || job.state == JobState::lost;
+  end_abandoned(services, job);
+  return true;
 }
 
 /// Asks the nodes of a running job whether it has ended. Ignores nodes that do not answer.
 void ask_about_one(Services& services, state::Job job) {
   if (job.state == JobState::queued || launcher::has_ended(job)) return;
   try {
-    if (!end_if_dead(services, job)) refresh_job(services, job);
+    if (!end_if_abandoned(services, job)) refresh_job(services, job);
   } catch (const Error&) {
     services.cancel().check();
   }

@@ -8,9 +8,10 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "base/numbers.hpp"
+#include "base/secret_text.hpp"
 #include "base/units.hpp"
 #include "http/urls.hpp"
+#include "launcher/engines/mpirun_words.hpp"
 #include "launcher/kubernetes/api.hpp"
 #include "process/exit_status.hpp"
 
@@ -75,6 +76,13 @@ std::vector<std::string> escaped_arguments(std::vector<std::string> words) {
     for (std::size_t at = 0; (at = word.find("$(", at)) != std::string::npos; at += 3)
       word.insert(at, "$");
   return words;
+}
+
+/// Returns what a container gets for an escaped argument.
+std::string unescaped_argument(std::string word) {
+  for (std::size_t at = 0; (at = word.find("$$(", at)) != std::string::npos; at += 2)
+    word.erase(at, 1);
+  return word;
 }
 
 ordered_json pod_template(const JobSpec& spec, ordered_json container) {
@@ -181,13 +189,19 @@ JobOutcome outcome_of_mpijob(const MpiJobState& job, const std::optional<Launche
           .cause = JobEndCause::failure};
 }
 
-/// Returns the number behind a text, and blanks; absent without one.
-std::optional<int> number_after(std::string_view words, std::string_view text) {
-  const auto at = words.find(text);
-  if (at == words.npos) return std::nullopt;
-  words.remove_prefix(at + text.size());
-  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
-  return leading_number<int>(words);
+/// Returns the values of the launcher's variables that may be secrets.
+std::vector<std::string> secrets_of(const json& spec) {
+  json at = spec;
+  for (const char* key : {"mpiReplicaSpecs", "Launcher", "template", "spec"})
+    at = optional_field(at, key, json::value_t::object);
+  std::vector<std::string> secrets;
+  for (const json& container : optional_field(at, "containers", json::value_t::array)) {
+    if (!container.is_object()) continue;
+    for (const json& variable : optional_field(container, "env", json::value_t::array))
+      if (variable.is_object() && sounds_secret(optional_text(variable, "name")))
+        secrets.push_back(unescaped_argument(optional_text(variable, "value")));
+  }
+  return secrets;
 }
 
 }  // namespace
@@ -290,6 +304,7 @@ MpiJobState parse_mpijob(const json& object) {
     if (phase == MpiJobPhase::succeeded || phase == MpiJobPhase::failed) break;
   }
   state.slots = std::max(1, slots);
+  state.secrets = secrets_of(spec);
   return state;
 }
 
@@ -308,30 +323,13 @@ std::optional<LauncherPod> parse_launcher_pod(const json& list) {
 std::optional<state::FirstFailure> failure_named_by_mpirun(std::string_view words,
                                                            const std::string& job_id,
                                                            const MpiJobSize& size) {
-  constexpr int kLastSignal = 64;
-  state::FirstFailure failure;
-  std::optional<int> rank = number_after(words, "noticed that process rank ");
-  if (rank) {
-    const auto signal = number_after(words, "exited on signal ");
-    if (!signal || *signal < 1 || *signal > kLastSignal) return std::nullopt;
-    failure.exit_code = process::ExitStatus{.code = 0, .signal = *signal}.shell_code();
-    failure.signal = process::signal_name(*signal);
-  } else {
-    // "Process name: [[45543,1],3]", or "[prterun-host-7@1,3]" of Open MPI 5.
-    constexpr std::string_view kName = "Process name: [";
-    const auto name = words.find(kName);
-    if (name == words.npos) return std::nullopt;
-    std::string_view place = words.substr(name, words.find('\n', name) - name);
-    const auto comma = place.rfind(',');
-    if (comma == place.npos) return std::nullopt;
-    rank = leading_number<int>(place.substr(comma + 1));
-    failure.exit_code = number_after(words.substr(name), "Exit code:");
-  }
-  if (!rank || *rank < 0 || *rank >= size.ranks || !failure.exit_code) return std::nullopt;
-  if (*failure.exit_code <= 0 || *failure.exit_code > 255) return std::nullopt;
-  failure.rank = *rank;
-  failure.node = {job_id + "-worker-" + std::to_string(*rank / size.slots)};
-  return failure;
+  const auto named = rank_named_by_mpirun(words, size.ranks);
+  if (!named) return std::nullopt;
+  return state::FirstFailure{
+      .rank = named->rank,
+      .node = {job_id + "-worker-" + std::to_string(named->rank / size.slots)},
+      .exit_code = named->how.shell_code(),
+      .signal = named->how.signal == 0 ? "" : process::signal_name(named->how.signal)};
 }
 
 void blame_rank(JobOutcome& outcome, state::FirstFailure failure) {

@@ -43,10 +43,12 @@ struct MpiJobState {
   MpiJobPhase phase = MpiJobPhase::waiting;
   std::string reason{};  ///< The reason of the newest condition that holds, such as "MPIJobFailed".
   std::string message{};
-  int slots = 1;  ///< The slots of each worker.
+  int slots = 1;                       ///< The slots of each worker.
+  std::vector<std::string> secrets{};  ///< Values of variables whose names sound like a secret.
 };
 
-/// Reads the conditions of an MPIJob. Throws remote, naming the field, for another object.
+/// Reads the conditions of an MPIJob, and its secrets. Throws remote, naming the field, for another
+/// object.
 MpiJobState parse_mpijob(const nlohmann::json& object);
 
 /// The pod that runs mpirun.

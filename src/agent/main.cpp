@@ -69,8 +69,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
                "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
-               "[--no-data] [--since MILLISECONDS] [--times] "
-               "[--renew-lease]",
+               "[--no-data] [--since MILLISECONDS] [--times] [--renew-lease] [--begun]",
                run_job_follow},
     Subcommand{"job-input", "DIR < FRAMES", run_job_input},
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
@@ -112,7 +111,7 @@ int show_usage() {
 
 int exit_code(ErrorKind kind) {
   if (kind == ErrorKind::usage) return 2;
-  if (kind == ErrorKind::not_found) return 127;
+  if (kind == ErrorKind::not_found) return kNotThere;
   if (kind == ErrorKind::denied) return 126;
   if (kind == ErrorKind::capacity) return kNoRoom;
   return 1;

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/file_status.hpp"
-#include "base/split.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
@@ -25,11 +24,6 @@ void keep_message(std::string& said, std::string_view piece) {
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  const auto lines = split_lines(text);
-  return {lines.begin(), lines.end()};
-}
-
 Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {
   while (said.ends_with('\n'))
     said.pop_back();
@@ -44,8 +38,8 @@ HostResult<Copied> outcome(const NodeName& host, const CallResult& called, const
   if (!called.exit.ok()) return {host, called.exit.error()};
   const ssh::Exit& exit = called.exit.value();
   if (exit.code() == 0) return {host, Copied{bytes}};
-  if (exit.code() != transfer::kSomeVanished) return {host, far_error(host, exit, said)};
-  return {host, Copied{.bytes = bytes, .vanished = lines_of(said)}};
+  if (exit.code() != transfer::kSomeNotSent) return {host, far_error(host, exit, said)};
+  return {host, Copied{.bytes = bytes, .not_sent = transfer::parse_not_sent(said)}};
 }
 
 std::filesystem::path place_for(const std::filesystem::path& destination, const NodeName& host) {
@@ -148,7 +142,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     results.push_back(outcome(hosts[i].name, called[i], said[i], senders[i]->sent().bytes));
     if (results.back().ok())
-      results.back().outcome = Copied{senders[i]->sent().bytes, senders[i]->vanished()};
+      results.back().outcome = Copied{senders[i]->sent().bytes, senders[i]->not_sent()};
   }
   return results;
 }

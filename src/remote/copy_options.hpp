@@ -44,8 +44,7 @@ ssh::RunOptions run_options(const CopyOptions& options);
 
 struct Copied {
   std::uint64_t bytes = 0;
-  /// The files that disappeared before they could be copied. All others are there.
-  std::vector<std::string> vanished{};
+  transfer::NotSent not_sent{};  ///< All other files are there.
   bool passed_on = false;  ///< True if another host sent the copy.
 };
 

@@ -111,7 +111,7 @@ class Relay {
     call_agent(client_, {&first, 1}, agent_, make, run_options(options_), cancel_);
     local_.check();
     content_ = sender ? sender->sent().bytes : 0;
-    if (sender) vanished_ = sender->vanished();
+    if (sender) not_sent_ = sender->not_sent();
     if (sender && sender->account()) accounts_.insert(hex(*sender->account()));
   }
 
@@ -140,7 +140,7 @@ class Relay {
     else if (kind)
       results_[host] = {name, named_failure(*kind, name, report.text)};
     else if (report.status == 0 && accounts_.contains(report.text))
-      results_[host] = {name, Copied{content_, vanished_, true}};
+      results_[host] = {name, Copied{content_, not_sent_, true}};
     else if (report.status == 0)
       results_[host] = {name, changed_on_its_way(name)};
   }
@@ -173,7 +173,7 @@ class Relay {
   const Cancel& cancel_;
   const std::string id_ = random_hex(16);
   LocalFailure local_;
-  std::vector<std::string> vanished_;
+  transfer::NotSent not_sent_;
   std::set<std::string> accounts_;  ///< The accounts of the streams that were sent completely.
   std::uint64_t content_ = 0;       ///< The bytes of the whole copy, from the last stream.
   std::vector<std::optional<HostResult<Copied>>> results_;

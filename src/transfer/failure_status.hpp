@@ -7,9 +7,8 @@
 
 namespace fastgpu::transfer {
 
-/// The status of a copy that is complete except for files that disappeared during it. The stderr
-/// has their names, one per line.
-inline constexpr int kSomeVanished = 24;
+/// The status of a copy that is complete except for the entries that stderr has, as a NotSent.
+inline constexpr int kSomeNotSent = 24;
 
 /// Smaller than the statuses that shells use for themselves.
 inline constexpr int kFirstFailureStatus = 64;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kRead = 128UL * 1024;
-constexpr std::size_t kMostVanished = 1000;
+constexpr std::size_t kMostNotSent = 1000;
 // The maximum number of steps without output before others have their turn.
 constexpr int kMostSteps = 64;
 
@@ -188,8 +188,9 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     return;
   }
   if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
-    if (follow == O_NOFOLLOW) return;
-    throw no_source(shown);
+    if (follow != O_NOFOLLOW) throw no_source(shown);
+    if (not_sent_.special.size() < kMostNotSent) not_sent_.special.push_back(shown);
+    return;
   }
   if (S_ISREG(info.st_mode) && (was_first(path, info) || begin_same(out, path, info))) return;
   // With O_NONBLOCK, opening does not wait for a writer if a pipe has replaced the file.
@@ -244,7 +245,7 @@ bool TreeSender::is_left_out(const std::string& path, const struct stat& info) c
 /// other failure.
 bool TreeSender::has_vanished(int error_number, const std::string& shown, int follow) {
   if (follow != O_NOFOLLOW || (error_number != ENOENT && error_number != ESTALE)) return false;
-  if (vanished_.size() < kMostVanished) vanished_.push_back(shown);
+  if (not_sent_.vanished.size() < kMostNotSent) not_sent_.vanished.push_back(shown);
   return true;
 }
 

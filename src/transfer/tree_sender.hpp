@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "transfer/not_sent.hpp"
 #include "transfer/record.hpp"
 #include "transfer/resume.hpp"
 
@@ -96,9 +97,7 @@ class TreeSender {
   /// Returns the checksum that the receiver's account must have; absent before the end.
   const std::optional<Digest>& account() const noexcept { return account_.sum(); }
 
-  /// Returns the files and directories that were listed in a directory but had disappeared when
-  /// they were to be sent, at most a thousand. The copy is complete without them.
-  const std::vector<std::string>& vanished() const noexcept { return vanished_; }
+  const NotSent& not_sent() const noexcept { return not_sent_; }
 
  private:
   struct Directory {
@@ -162,7 +161,7 @@ class TreeSender {
   std::uint64_t files_ = 0;                  // The number of files begun or skipped.
   Sent sent_;
   StreamAccount account_;
-  std::vector<std::string> vanished_;
+  NotSent not_sent_;
   bool waits_ = false;  // True while waiting for a file to send first.
   bool ended_ = false;
 };

@@ -473,14 +473,25 @@ TEST_CASE("a rank that the kernel kills for its memory is told from one that som
   CHECK_FALSE(follow(job.home, {"job"}).ranks.at(0).out_of_memory);
 }
 
+TEST_CASE("a job whose supervisor has not begun is no job to those who ask for one that has") {
+  Job job(kOneRank, "true");
+  job.write();
+  const auto ask = [&] {
+    return run_agent(job.home, {"job-follow", "job", "--no-follow", "--begun"});
+  };
+  CHECK(ask().status.code == kNotThere);
+  CHECK(job.start().status.ok());
+  CHECK(ask().status.ok());
+}
+
 TEST_CASE("the last lines of a rank that fails by itself are in its report, without secrets") {
-  Job job(kOneRank, "echo token $TOKEN; printf '\\377\\n'; echo no such file >&2; exit 3");
-  job.variables = {"TOKEN=hunter22", "WORD=such"};
-  job.rank.secrets = {"TOKEN"};
+  Job job(kOneRank, "echo $MINE $API_KEY; printf '\\377\\n'; echo no such file >&2; exit 3");
+  job.variables = {"MINE=hunter22", "API_KEY=4711ab", "WORD=such"};
+  job.rank.secrets = {"MINE"};
   CHECK(job.start().status.ok());
   const auto lines = follow(job.home, {"job"}).ranks.at(0).last_lines;
   CHECK(std::set(lines.begin(), lines.end()) ==
-        std::set<std::string>{"token ***", "\xff", "no such file"});
+        std::set<std::string>{"*** ***", "\xff", "no such file"});
 }
 
 TEST_CASE("a flood of output leaves the report of a rank whole, and one that ends well has none") {

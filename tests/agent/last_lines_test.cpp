@@ -25,21 +25,6 @@ void write_log(const std::filesystem::path& log, const std::string& text,
 
 TEST_SUITE_BEGIN("agent/last_lines");
 
-TEST_CASE("a line is reported as a terminal shows it") {
-  CHECK(shown_line("plain") == "plain");
-  CHECK(shown_line("10 %\r50 %\r100 %\r") == "100 %");
-  CHECK(shown_line("dos\r") == "dos");
-  CHECK(shown_line("\r").empty());
-  CHECK(shown_line({"a\0b", 3}) == "ab");
-}
-
-TEST_CASE("secrets are left out, each line of them as well") {
-  CHECK(without_secrets("token=s3cret, again s3cret", {"s3cret"}) == "token=***, again ***");
-  CHECK(without_secrets("a line of a key: BBBB", {"AAAA\nBBBB\n"}) == "a line of a key: ***");
-  CHECK(without_secrets("the 1 of 10", {"1", "", "the"}) == "the 1 of 10");
-  CHECK(without_secrets("*** and ***", {"****", "***"}) == "*** and ***");
-}
-
 TEST_CASE("the lines of both streams are in the order in which they were written") {
   const test::TempDirectory directory;
   const auto stem = directory.path() / "0";

@@ -191,6 +191,26 @@ TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
   }
 }
 
+TEST_CASE("a rank whose agent was killed is named, as mpirun does") {
+  JobReport seen = report({rank(0, 0, 15, 2, true)}, job(137));
+  seen.launcher_tail =
+      "mpirun noticed that process rank 1 with PID 7 on node b exited on signal 9 (Killed).\n";
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 137);
+  CHECK(outcome.cause == JobEndCause::failure);
+  CHECK(outcome.reason == "rank 1 on demo-1: the agent that ran it was killed by SIGKILL");
+  REQUIRE(outcome.failure);
+  CHECK(outcome.failure->signal == "SIGKILL");
+  SUBCASE("a rank that has reported its own end is not") {
+    seen.ranks.push_back(rank(1, 0, 15, 2, true));
+    CHECK_FALSE(decide(seen).first_rank);
+  }
+  SUBCASE("nor one that the job does not have") {
+    seen.launcher_tail = "mpirun noticed that process rank 9 exited on signal 9 (Killed).\n";
+    CHECK_FALSE(decide(seen).first_rank);
+  }
+}
+
 TEST_CASE("an end that nobody saw is not called a success") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, std::nullopt)).state == JobState::lost);
 }

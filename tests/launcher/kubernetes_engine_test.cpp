@@ -54,7 +54,11 @@ http::Response status_answer(int status, const std::string& message,
 json mpijob(const std::string& condition) {
   json conditions = json::array();
   if (!condition.empty()) conditions.push_back({{"type", condition}, {"status", "True"}});
-  return {{"kind", "MPIJob"}, {"status", {{"conditions", conditions}}}};
+  const json token = {{"name", "TOKEN"}, {"value", "hunter22"}};
+  const json pod = {{"spec", {{"containers", {{{"env", {token}}}}}}}};
+  return {{"kind", "MPIJob"},
+          {"spec", {{"mpiReplicaSpecs", {{"Launcher", {{"template", pod}}}}}}},
+          {"status", {{"conditions", conditions}}}};
 }
 
 json pods(const json& state) {
@@ -213,7 +217,7 @@ TEST_CASE("a job is followed over a stream that breaks, to the exit code of its 
       return {.status = 200,
               .headers = {},
               .body =
-                  "2026-03-01T12:00:01Z [1,1]<stdout>:b\n"
+                  "2026-03-01T12:00:01Z [1,1]<stdout>:\x1b[31mb of hunter22\x1b[0m\n"
                   "2026-03-01T12:00:01Z   Process name: [[45543,1],1]\n"
                   "2026-03-01T12:00:01Z   Exit code:    7\n"};
     if (asks(request, "/log?")) {
@@ -240,7 +244,7 @@ TEST_CASE("a job is followed over a stream that breaks, to the exit code of its 
   CHECK(outcome.exit_code == 7);
   CHECK(outcome.reason == "rank 1 on train-1-worker-1: exited with 7");
   REQUIRE(outcome.failure);
-  CHECK(outcome.failure->last_lines == std::vector<std::string>{"b"});
+  CHECK(outcome.failure->last_lines == std::vector<std::string>{"b of ***"});
   CHECK(outcome.state == state::JobState::failed);
 }
 

@@ -140,6 +140,21 @@ TEST_CASE("the conditions of an MPIJob decide its phase") {
             .phase == MpiJobPhase::succeeded);
 }
 
+TEST_CASE("the values of variables that sound like secrets are found in the manifest") {
+  JobSpec spec = mpijob_spec();
+  spec.environment = {"HF_TOKEN=a$(b", "RATE=0.01"};
+  CHECK(parse_mpijob(mpijob_manifest("train-1", spec, "ns", "key")).secrets ==
+        std::vector<std::string>{"a$(b"});
+  const auto with_spec = [](const json& containers) {
+    const json pod = {{"spec", {{"containers", containers}}}};
+    const json job = {{"mpiReplicaSpecs", {{"Launcher", {{"template", pod}}}}}};
+    return json{{"kind", "MPIJob"}, {"spec", job}};
+  };
+  CHECK(parse_mpijob(with_spec(json::array({json(7), json{{"env", json::array({7})}}})))
+            .secrets.empty());
+  CHECK(failure_of([&] { parse_mpijob(with_spec("x")); }).kind() == ErrorKind::remote);
+}
+
 TEST_CASE("an object that is no MPIJob is refused, with the field") {
   for (const json& bad :
        {json{{"kind", "Pod"}}, json::object(), json{{"kind", "MPIJob"}, {"status", "x"}},

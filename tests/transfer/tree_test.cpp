@@ -223,8 +223,32 @@ TEST_CASE("what vanishes from a tree while it is sent is left out and named, and
   std::vector<std::string> expected;
   for (const char* gone : {"f1150", "f1151", "g", "h"})
     expected.push_back((world.from() / "d" / gone).string());
-  CHECK(sender.vanished() == expected);
+  CHECK(sender.not_sent().vanished == expected);
+  CHECK(sender.not_sent().special.empty());
   CHECK(listing(world.to() / "d") == listing(world.from() / "d"));
+}
+
+TEST_CASE("pipes and sockets of a tree are left out and named") {
+  const TreeWorld world;
+  put(world.from() / "d/f", "x");
+  REQUIRE(::mkfifo((world.from() / "d/pipe").c_str(), 0600) == 0);
+  TreeSender sender({world.from() / "d"}, std::make_shared<FileSums>());
+  std::string stream;
+  while (const auto piece = sender.next())
+    stream += *piece;
+  receive(stream, world.to());
+  CHECK(sender.not_sent().special == std::vector<std::string>{(world.from() / "d/pipe").string()});
+  CHECK(listing(world.to() / "d").size() == 1);
+}
+
+TEST_CASE("what is not sent is reported as text") {
+  const NotSent entries{.vanished = {"/a b", "/c"}, .special = {"/pipe\n"}};
+  const std::string text = to_text(entries);
+  const NotSent read = parse_not_sent(text);
+  CHECK(read.vanished == entries.vanished);
+  REQUIRE(read.special.size() == 1);
+  CHECK(read.special.front().find('\n') == std::string::npos);
+  CHECK(parse_not_sent("a warning of a library\nvan").empty());
 }
 
 TEST_CASE("sources are looked at as a whole before anything is sent") {

@@ -1,11 +1,12 @@
 #include "cli/commands/job/job_start.hpp"
-#include "cli/workflows/cluster_scheduler.hpp"
-#include "cli/workflows/remote_target.hpp"
 
 #include <optional>
-#include <set>
 
+#include "base/fault_point.hpp"
+#include "cli/commands/shared/not_copied.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
 #include "remote/left_out.hpp"
@@ -42,11 +43,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
     if (!outcome.ok())
       throw outcome.error().during("copying " + record.spec.sync + " to " + outcome.host.value);
   context.ui().end_progress();
-  std::set<std::string> vanished;
-  for (const auto& outcome : copied)
-    vanished.insert(outcome.value().vanished.begin(), outcome.value().vanished.end());
-  for (const std::string& name : vanished)
-    context.ui().warn(name + " vanished during the copy: the other files are complete");
+  warn_of_not_copied(context, copied);
 }
 
 /// Starts the job. If this fails, records the job as ended.
@@ -55,8 +52,12 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   state::Job& job = started.open.job;
   try {
     const std::string run = started.open.run();
-    launcher::StartedRun begun = started.engine->start(
-        run, record, context.cancel(), [&] { upload(context, target, record, run); });
+    fault_point("job:turn");
+    launcher::StartedRun begun = started.engine->start(run, record, context.cancel(), [&] {
+      upload(context, target, record, run);
+      fault_point("job:prepared");
+    });
+    fault_point("job:started");
     if (!begun.warning.empty()) context.ui().warn(begun.warning);
     record.engine_job.id = std::move(begun.engine_id);
     if (!record.engine_job.id.empty()) job.record = record;

@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <cerrno>
 
 #include "base/files.hpp"
+#include "base/secret_text.hpp"
 #include "base/time_text.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/show/views.hpp"
@@ -61,15 +59,6 @@ void write_private(const std::filesystem::path& path, const std::string& text) {
 }
 
 }  // namespace
-
-bool sounds_secret(std::string_view name) {
-  std::string upper(name);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  constexpr std::array kParts = {"SECRET", "TOKEN", "PASS", "KEY", "CREDENTIAL", "AUTH"};
-  return std::ranges::any_of(
-      kParts, [&](const char* part) { return upper.find(part) != std::string::npos; });
-}
 
 std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
                                              const std::vector<std::string>& assignments,

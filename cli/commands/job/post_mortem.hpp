@@ -19,9 +19,6 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
                                              const std::vector<std::string>& assignments,
                                              const std::set<std::string>& secrets);
 
-/// Returns true if the value of a variable with this name may be a secret. Pure.
-bool sounds_secret(std::string_view name);
-
 /// Writes the bundle of a job into a new directory below `directory`, and shows its path. Warns if
 /// that fails.
 void write_post_mortem(Context& context, const std::string& job_id,

@@ -1,17 +1,16 @@
-#include "base/counted.hpp"
-#include "cli/program/checked_flag.hpp"
-#include "cli/workflows/remote_target.hpp"
-#include "remote/copy.hpp"
-
 #include <memory>
 #include <numeric>
-#include <set>
 
+#include "base/counted.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/copy_meter.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/dry_run.hpp"
+#include "cli/commands/shared/not_copied.hpp"
+#include "cli/program/checked_flag.hpp"
 #include "cli/workflows/copy_route.hpp"
+#include "cli/workflows/remote_target.hpp"
+#include "remote/copy.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -194,7 +193,9 @@ View view_of(const CopyResults& results) {
     item["name"] = result.host.value;
     item["bytes"] = result.ok() ? Json(result.value().bytes) : Json(nullptr);
     item["passed_on"] = result.ok() && result.value().passed_on;
-    item["vanished"] = result.ok() ? result.value().vanished : std::vector<std::string>{};
+    const transfer::NotSent entries = result.ok() ? result.value().not_sent : transfer::NotSent{};
+    item["vanished"] = entries.vanished;
+    item["special"] = entries.special;
     item["error"] = nullptr;
     if (!result.ok()) {
       item["error"] = Json::object();
@@ -211,16 +212,6 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
   return !result.ok() && (result.error().kind() == ErrorKind::transient ||
                           result.error().kind() == ErrorKind::interrupted ||
                           result.error().kind() == ErrorKind::timeout);
-}
-
-/// Warns of each file that disappeared before it could be copied. Returns their number.
-std::size_t name_vanished(Context& context, const CopyResults& results) {
-  std::set<std::string> names;
-  for (const auto& result : results)
-    if (result.ok()) names.insert(result.value().vanished.begin(), result.value().vanished.end());
-  for (const std::string& name : names)
-    context.ui().warn(name + " vanished during the copy: the other files are complete");
-  return names.size();
 }
 
 /// Shows the error of each failed host. Returns the exit code.
@@ -273,7 +264,7 @@ int run(Context& context, const CpOptions& options) {
     sum += result.value().bytes;
     most = std::max(most, result.value().bytes);
   }
-  if (const std::size_t vanished = name_vanished(context, results); vanished > 0)
+  if (const std::size_t vanished = warn_of_not_copied(context, results); vanished > 0)
     code = std::max(code, kSomeVanished);
   if (std::ranges::any_of(results, is_cut_off))
     context.ui().note(

@@ -7,15 +7,12 @@
 
 #include "agent/options.hpp"
 #include "base/files.hpp"
-#include "base/names.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/home.hpp"
 #include "transfer/tree_sender.hpp"
 
 namespace fastgpu::agent {
 namespace {
-
-constexpr std::size_t kLongestPath = 4096;
 
 void write_out(std::string_view bytes) {
   fastgpu::write_all(STDOUT_FILENO, bytes, "writing the stream of files");
@@ -38,9 +35,9 @@ int run_send(Arguments arguments) try {
   transfer::TreeSender sender(sources, std::make_shared<transfer::FileSums>());
   while (const auto piece = sender.next())
     write_out(*piece);
-  for (const std::string& path : sender.vanished())
-    std::fprintf(stderr, "%s\n", printable(path, kLongestPath).c_str());
-  return sender.vanished().empty() ? 0 : transfer::kSomeVanished;
+  if (sender.not_sent().empty()) return 0;
+  std::fputs(to_text(sender.not_sent()).c_str(), stderr);
+  return transfer::kSomeNotSent;
 } catch (const Error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return transfer::failure_status(e.kind());

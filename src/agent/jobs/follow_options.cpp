@@ -79,6 +79,8 @@ LogFollowOptions parse_follow_options(Arguments arguments) {
       options.data = false;
     } else if (words.take_flag("--renew-lease")) {
       options.renew_lease = true;
+    } else if (words.take_flag("--begun")) {
+      options.needs_begin = true;
     } else {
       words.expect_end();
     }

@@ -28,6 +28,7 @@ struct LogFollowOptions {
   bool follow = true;
   bool data = true;  ///< If false, sends only statuses, and no output.
   bool renew_lease = false;
+  bool needs_begin = false;  ///< Fails with not_found if the supervisor has not begun.
   /// The lease is renewed only while bytes come on standard input, at least one in this time; 0 if
   /// the connection alone is a sign of life.
   std::chrono::milliseconds beats{0};

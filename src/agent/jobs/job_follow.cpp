@@ -78,7 +78,8 @@ class Follower {
         spec_(followed_plan(options_.directory / "spec")),
         rank_plan_(followed_plan(options_.directory / "rank")),
         writer_([this] { renew(); }) {
-    if (!spec_ && !rank_plan_)
+    const bool has_begun = std::filesystem::exists(options_.directory / "started");
+    if ((!spec_ && !rank_plan_) || (options_.needs_begin && !has_begun))
       throw Error(
           ErrorKind::not_found,
           options_.directory.string() + ": the job has not begun there, or its folder was removed");

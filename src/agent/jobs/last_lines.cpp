@@ -12,6 +12,8 @@
 
 #include "agent/jobs/log_times.hpp"
 #include "agent/protocol/status.hpp"
+#include "base/secret_text.hpp"
+#include "base/shown_line.hpp"
 #include "base/split.hpp"
 #include "base/unique_fd.hpp"
 
@@ -19,7 +21,6 @@ namespace fastgpu::agent {
 namespace {
 
 constexpr std::uint64_t kTailOfLog = 64UL << 10U;
-constexpr std::size_t kShortestSecret = 4;
 
 struct TimedLine {
   std::int64_t time = 0;
@@ -46,15 +47,6 @@ LogEnd end_of_log(const std::filesystem::path& path) {
   return end;
 }
 
-/// Cuts a text to a number of bytes, and not in the middle of a character.
-void cut_text(std::string& text, std::size_t most) {
-  if (text.size() <= most) return;
-  constexpr unsigned kMask = 0xC0, kInside = 0x80;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & kMask) == kInside)
-    --most;
-  text.resize(most);
-}
-
 /// Appends the last lines of a log, each with the time at which its end was written.
 void append_lines(std::vector<TimedLine>& lines, const std::filesystem::path& log,
                   const std::vector<std::string>& secrets) {
@@ -68,9 +60,8 @@ void append_lines(std::vector<TimedLine>& lines, const std::filesystem::path& lo
     const bool is_part = !std::exchange(is_whole, true);
     const auto written = written_at(times, offset - (line.empty() ? 0 : 1));
     ++offset;
-    std::string text = without_secrets(shown_line(line), secrets);
+    std::string text = cut_to(without_secrets(shown_line(line), secrets), kLongestLastLine);
     if (is_part || trimmed(text, " \t\r").empty()) continue;
-    cut_text(text, kLongestLastLine);
     found.push_back(
         {written ? written->time : std::numeric_limits<std::int64_t>::max(), std::move(text)});
   }
@@ -79,32 +70,7 @@ void append_lines(std::vector<TimedLine>& lines, const std::filesystem::path& lo
             std::back_inserter(lines));
 }
 
-void mask(std::string& text, std::string_view secret) {
-  constexpr std::string_view kMask = "***";
-  if (secret.size() < kShortestSecret) return;
-  for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + kMask.size()))
-    text.replace(at, secret.size(), kMask);
-}
-
 }  // namespace
-
-std::string shown_line(std::string_view line) {
-  while (line.ends_with('\r'))
-    line.remove_suffix(1);
-  line.remove_prefix(line.rfind('\r') + 1);
-  std::string text(line);
-  std::erase(text, '\0');
-  return text;
-}
-
-std::string without_secrets(std::string text, const std::vector<std::string>& secrets) {
-  for (const std::string& secret : secrets) {
-    mask(text, secret);
-    for (const std::string_view line : split_lines(secret))
-      mask(text, line);
-  }
-  return text;
-}
 
 std::vector<std::string> last_lines(const std::filesystem::path& stem,
                                     const std::vector<std::string>& secrets,

@@ -41,6 +41,7 @@
 #include "agent/subcommands.hpp"
 #include "base/contains.hpp"
 #include "base/pipe.hpp"
+#include "base/secret_text.hpp"
 #include "base/units.hpp"
 #include "process/child.hpp"
 
@@ -359,12 +360,14 @@ void settle_logs(RankLogs& logs) {
   logs.clock.finish();
 }
 
-/// Returns the values of the job's secret variables.
+/// Returns the values of the job's variables that are secrets, or whose names sound like one.
 std::vector<std::string> secrets_in(const JobPlan& plan) {
   std::vector<std::string> values;
   for (const std::string& assignment : plan.environment) {
     const auto equals = assignment.find('=');
-    if (equals != assignment.npos && contains(plan.secrets, assignment.substr(0, equals)))
+    if (equals == assignment.npos) continue;
+    const std::string name = assignment.substr(0, equals);
+    if (contains(plan.secrets, name) || sounds_secret(name))
       values.push_back(assignment.substr(equals + 1));
   }
   return values;

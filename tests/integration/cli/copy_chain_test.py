@@ -394,6 +394,23 @@ def test_ctrl_c_is_130_whichever_way(user):
 
 
 @shared_cluster
+def test_pipes_are_left_out_and_named_both_ways(user):
+    name = user.nodes(NODES)
+    tree = user.folder / "tree"
+    tree.mkdir()
+    (tree / "file").write_text("x")
+    os.mkfifo(tree / "pipe")
+    sent = user.run("cp", tree, f"{name}:")
+    assert_in(f"{tree}/pipe was not copied: it is a pipe", sent.err)
+    user.run("exec", f"{name}/0", "--", "mkfifo", "tree/there")
+    back = user.run("cp", "-o", "json", f"{name}/0:tree", user.folder / "back")
+    assert_in("tree/there was not copied", back.err)
+    (host,) = json.loads(back.out)["hosts"]
+    assert_equal((host["vanished"], len(host["special"])), ([], 1), back.out)
+    assert_equal(os.listdir(user.folder / "back"), ["file"])
+
+
+@shared_cluster
 def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
     name = user.nodes(NODES)
     live = user.folder / "live"

@@ -24,6 +24,31 @@ def detached(user, cluster, job, ranks, program, *more):
     return user.run(*job_words(cluster, ranks, program, job, "--detach", *more)).err
 
 
+def test_a_job_whose_fastgpu_is_killed_while_it_starts_has_an_end_and_no_slots(user):
+    name = user.two_nodes()
+    ends = {
+        ("job:turn", "--detach"): "lost",
+        ("job:turn",): "lost",
+        ("job:prepared", "--detach"): "lost",
+        ("job:prepared",): "lost",
+        ("job:started", "--detach"): "succeeded",  # It is on its way without us.
+    }
+    for i, ((point, *words), wanted) in enumerate(ends.items()):
+        killed = user.run(
+            *job_words(name, 2, ["sleep", "1"], f"j{i}", *words),
+            environment={"FASTGPU_FAULT": point},
+            code=None,
+        )
+        if i == 0 and killed.returncode == 0:
+            return print("   fault points are not built in", flush=True)
+        assert_equal(killed.returncode, -signal.SIGKILL, killed.err)
+        assert_true(
+            within(40, lambda job=f"j{i}-1", wanted=wanted: state_of(user, job) == wanted),
+            f"{point} {words}: {user.run('get', 'jobs').out}",
+        )
+    assert_in(b"after", user.run(*job_words(name, 2, ["echo", "after"], "after")).out)
+
+
 def test_jobs_wait_for_slots_in_their_order(user):
     name = user.two_nodes()
     order = "echo $FASTGPU_JOB_ID >>/root/order; sleep 1"

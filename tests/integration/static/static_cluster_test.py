@@ -43,7 +43,7 @@ mount --bind {home} /root
 [ ! -e {folder}/passwd ] || mount --bind {folder}/passwd /etc/passwd
 hostname {name}
 if [ -n "{address}" ]; then
-  until ip -o address show dev eth0 2>/dev/null | grep -q inet; do sleep 0.02; done
+  until ip -o address show dev eth0 2>/dev/null | grep -q "inet "; do sleep 0.02; done
 fi
 ip link set lo up
 exec /usr/sbin/sshd -D -f {folder}/config -E {folder}/log

@@ -1,0 +1,18 @@
+// Warnings of what a copy is complete without.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/host_result.hpp"
+#include "cli/program/context.hpp"
+#include "remote/copy_options.hpp"
+
+namespace fastgpu::cli {
+
+/// Warns of each file that disappeared before it could be copied, and of the pipes, sockets and
+/// devices. Returns the number of files that disappeared.
+std::size_t warn_of_not_copied(Context& context,
+                               std::span<const HostResult<remote::Copied>> results);
+
+}  // namespace fastgpu::cli

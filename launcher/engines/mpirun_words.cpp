@@ -1,0 +1,57 @@
+#include "launcher/engines/mpirun_words.hpp"
+
+#include <algorithm>
+
+#include "base/numbers.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+/// Returns the number that follows the text.
+std::optional<int> number_after(std::string_view words, std::string_view text) {
+  const auto at = words.find(text);
+  if (at == words.npos) return std::nullopt;
+  words.remove_prefix(at + text.size());
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  return leading_number<int>(words);
+}
+
+/// "mpirun noticed that process rank 2 with PID 7 on node a exited on signal 9 (Killed)."
+std::optional<NamedRank> killed_rank(std::string_view words) {
+  constexpr int kLastSignal = 64;
+  const auto rank = number_after(words, "noticed that process rank ");
+  const auto signal = number_after(words, "exited on signal ");
+  if (!rank || !signal || *signal < 1 || *signal > kLastSignal) return std::nullopt;
+  return NamedRank{.rank = *rank, .how = {.code = 0, .signal = *signal}};
+}
+
+/// "Process name: [[45543,1],3]", or "[prterun-host-7@1,3]" of Open MPI 5, and "Exit code: 7".
+std::optional<NamedRank> exited_rank(std::string_view words) {
+  const auto name = words.find("Process name: [");
+  if (name == words.npos) return std::nullopt;
+  const std::string_view place = words.substr(name, words.find('\n', name) - name);
+  const auto comma = place.rfind(',');
+  if (comma == place.npos) return std::nullopt;
+  const auto rank = leading_number<int>(place.substr(comma + 1));
+  const auto code = number_after(words.substr(name), "Exit code:");
+  if (!rank || !code || *code <= 0 || *code > 255) return std::nullopt;
+  return NamedRank{.rank = *rank, .how = {.code = *code}};
+}
+
+}  // namespace
+
+std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks) {
+  auto named = killed_rank(words);
+  if (!named) named = exited_rank(words);
+  if (!named || named->rank < 0 || named->rank >= ranks) return std::nullopt;
+  return named;
+}
+
+std::optional<int> unfinalized_rank(std::string_view words) {
+  constexpr std::string_view kBefore = "has exited due to process rank ";
+  const auto at = words.find(kBefore);
+  if (at == words.npos || words.find("exiting improperly", at) == words.npos) return std::nullopt;
+  return leading_number<int>(words.substr(at + kBefore.size()));
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,24 @@
+// What mpirun says of the rank that ended a job.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "process/exit_status.hpp"
+
+namespace fastgpu::launcher {
+
+struct NamedRank {
+  int rank = 0;
+  process::ExitStatus how{};
+};
+
+/// Returns the rank that failed first, as mpirun 4 or 5 names it in `words`; absent if it names
+/// none of `ranks` ranks, or one that ended well. Pure.
+std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks);
+
+/// Returns the rank that ended without MPI_Finalize, or without MPI_Init where others have called
+/// it, as mpirun reports it; absent if it does not. Pure.
+std::optional<int> unfinalized_rank(std::string_view words);
+
+}  // namespace fastgpu::launcher
