@@ -45,7 +45,7 @@ ssh::RunOptions run_options(const CopyOptions& options);
 struct Copied {
   std::uint64_t bytes = 0;
   transfer::NotSent not_sent{};  ///< All other files are there.
-  bool passed_on = false;  ///< True if another host sent the copy.
+  bool passed_on = false;        ///< True if another host sent the copy.
 };
 
 /// Returns a host's failure as the user sees it: "no space left on train-1: writing x: ...".

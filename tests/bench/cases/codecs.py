@@ -90,18 +90,20 @@ def peers_on(link, programs, model, steps):
     return in_turns(commands, ROUNDS)
 
 
-def links(programs):
-    """Steps of two ranks on each of two hosts, by the rate of the link between them."""
-    found = {}
-    for mbit, steps in ((1000, 5), (100, 1)):
-        with shaped.link(mbit) as link:
-            found[f"resnet50 {mbit}"] = steps_on(link, programs, "resnet50", WIRES, steps)
-            found[f"peers {mbit}"] = peers_on(link, programs, "resnet50", steps)
-            if mbit == 1000:
-                one = programs.one_gradient(16 * MIB)
-                wires = [wire for wire in WIRES if not wire.startswith("powersgd")]
-                found["one 1000"] = steps_on(link, programs, one, wires, steps)
-    return found
+def links(programs, mbit, steps):
+    """Steps of two ranks on each of two hosts, with a link of that rate between them."""
+    with shaped.link(mbit) as link:
+        return {
+            f"resnet50 {mbit}": steps_on(link, programs, "resnet50", WIRES, steps),
+            f"peers {mbit}": peers_on(link, programs, "resnet50", steps),
+        }
+
+
+def one_gradient(programs):
+    """The same for one gradient alone."""
+    wires = [wire for wire in WIRES if not wire.startswith("powersgd")]
+    with shaped.link(1000) as link:
+        return {"one 1000": steps_on(link, programs, programs.one_gradient(16 * MIB), wires, 5)}
 
 
 PARTS = {
@@ -114,7 +116,9 @@ PARTS = {
         for shards in ("iid", "sorted")
     },
     "encoding": encoding,
-    "links": links,
+    "links-1000": functools.partial(links, mbit=1000, steps=5),
+    "links-100": functools.partial(links, mbit=100, steps=1),
+    "one-1000": one_gradient,
 }
 
 
