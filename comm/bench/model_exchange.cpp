@@ -127,11 +127,11 @@ void ModelExchange::fill_with_noise() {
     const Elements elements = elements_of({i});
     if (elements.type != ElementType::float32) continue;
     std::uint32_t state = static_cast<std::uint32_t>(i + 1);
-    auto* const numbers = reinterpret_cast<float*>(elements.memory.data());
-    for (std::size_t at = 0; at < elements.count(); ++at) {
+    const std::span numbers(reinterpret_cast<float*>(elements.memory.data()), elements.count());
+    for (float& each : numbers) {
       state = state * 1'664'525U + 1'013'904'223U;
       const float number = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
-      numbers[at] = number * number * number;
+      each = number * number * number;
     }
   }
 }

@@ -19,8 +19,14 @@ class BlockCodec final : public Codec {
   void encode_with_feedback(std::span<std::byte> code, std::span<float> values,
                             std::uint64_t seed) const override;
   void add(std::span<float> sum, std::span<const std::byte> code, float factor) const override;
+  bool has_ranges() const noexcept override { return true; }
+  void add_range(std::span<float> sum, std::span<const std::byte> code, std::size_t count,
+                 std::size_t first) const override;
 
  private:
+  void add_from(std::span<float> sum, const std::byte* code, std::size_t count, std::size_t first,
+                float factor) const;
+
   Kernels::Code Kernels::*kernel_;
   std::size_t block_;
   std::size_t bits_;

@@ -9,6 +9,10 @@ namespace fastgpu::comm {
 
 /// A codec of float32 numbers. Without state: the same numbers and seed give the same bytes on
 /// every CPU. Any thread may call it.
+/// Numbers that stay in a cache near the CPU while all codes of them are added: a multiple of each
+/// codec's block.
+constexpr std::size_t kCodeRange = 8'192;
+
 class Codec {
  public:
   Codec() = default;
@@ -33,6 +37,13 @@ class Codec {
 
   /// Adds factor times the decoded numbers. Throws as check does; a part may be added then.
   virtual void add(std::span<float> sum, std::span<const std::byte> code, float factor) const = 0;
+
+  /// Returns true if add_range() decodes a part of a code without what is before it.
+  virtual bool has_ranges() const noexcept { return false; }
+  /// Adds the numbers of a code of `count` numbers from `first` on, which is a multiple of
+  /// kCodeRange. Only for a codec with ranges.
+  virtual void add_range(std::span<float> sum, std::span<const std::byte> code, std::size_t count,
+                         std::size_t first) const;
 };
 
 }  // namespace fastgpu::comm

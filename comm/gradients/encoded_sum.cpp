@@ -184,11 +184,38 @@ void EncodedSum::encode(const CodePart& part, std::span<std::byte> code) {
   }
 }
 
-void EncodedSum::add(const CodePart& part, std::span<const std::byte> code, std::size_t sender) {
+/// Sets the numbers of a part to what `reduction` makes of so many codes: that of `sender`, and of
+/// the ranks behind it.
+void EncodedSum::add_up(const CodePart& part, std::size_t sender, std::size_t codes,
+                        Reduction reduction) {
+  const auto numbers = numbers_.subspan(part.at, part.count);
+  if (!form_.codec->has_ranges()) {
+    std::ranges::fill(numbers, 0.0F);
+    for (std::size_t i = 0; i < memories_.size(); ++i)
+      std::ranges::copy(memories_[i].sum, numbers_.subspan(part.runs[i].at).begin());
+    for (std::size_t i = 0; i < codes; ++i)
+      add(part, sender + i);
+    return finish(std::as_writable_bytes(numbers), reduction, levels_->all->size());
+  }
+  std::size_t done = part.at;
+  for (const CodeRun& run : part.runs) {
+    std::ranges::fill(numbers_.subspan(done, run.at - done), 0.0F);
+    for (std::size_t first = 0; first < run.count; first += kCodeRange) {
+      const auto range = numbers_.subspan(run.at + first, std::min(kCodeRange, run.count - first));
+      std::ranges::fill(range, 0.0F);
+      for (std::size_t i = 0; i < codes; ++i)
+        form_.codec->add_range(range, code_of(run, sender + i), run.count, first);
+      finish(std::as_writable_bytes(range), reduction, levels_->all->size());
+    }
+    done = run.at + run.count;
+  }
+  std::ranges::fill(numbers.subspan(done - part.at), 0.0F);
+}
+
+void EncodedSum::add(const CodePart& part, std::size_t sender) {
   try {
     for (const CodeRun& run : part.runs)
-      form_.codec->add(numbers_.subspan(run.at, run.count),
-                       code.subspan(run.code, form_.codec->encoded_bytes(run.count)), 1);
+      form_.codec->add(numbers_.subspan(run.at, run.count), code_of(run, sender), 1);
   } catch (const Error& e) {
     refuse_codes(e, *levels_, sender);
   }
@@ -199,9 +226,7 @@ void EncodedSum::reduce_across_nodes() {
   wait_for(exchange_);
   const auto self = static_cast<std::size_t>(levels_->across->rank().value);
   const CodePart& part = parts_[self];
-  std::ranges::fill(numbers_.subspan(part.at, part.count), 0.0F);
-  for (std::size_t rank = 0; rank < ranks(); ++rank)
-    add(part, code_at(codes_, rank), rank);
+  add_up(part, 0, ranks(), kSum);
   const std::span<std::byte> mine = code_at(codes_, self);
   encode_sum(part, mine);
   exchange_.emplace(levels_->across->start_all_gather(mine, codes_));
@@ -227,12 +252,10 @@ void EncodedSum::encode_sum(const CodePart& part, std::span<std::byte> code) {
 
 void EncodedSum::broadcast_in_node() {
   wait_for(exchange_);
-  std::ranges::fill(slice(), 0.0F);
-  for (std::size_t i = 0; i < memories_.size(); ++i)
-    std::ranges::copy(memories_[i].sum, numbers_.subspan(parts_.front().runs[i].at).begin());
-  for (std::size_t rank = 0; code_bytes_ > 0 && rank < ranks(); ++rank)
-    add(is_encoded_again() ? parts_[rank] : parts_.front(), code_at(codes_, rank), rank);
-  finish(std::as_writable_bytes(slice()), {ElementType::float32, op_}, levels_->all->size());
+  const Reduction reduction{ElementType::float32, op_};
+  if (!is_encoded_again()) add_up(parts_.front(), 0, ranks(), reduction);
+  for (std::size_t rank = 0; is_encoded_again() && rank < ranks(); ++rank)
+    add_up(parts_[rank], rank, 1, reduction);
   if (levels_->inside == nullptr || block_ == 0) return;
   const std::span<float> blocks = numbers_.first(numbers_.size() - rest_.size());
   in_node_.emplace(
@@ -252,12 +275,9 @@ void EncodedSum::remember(const GradientSet& applied) {
     const CodeRun& run = parts_.front().runs[i];
     if (!applied.contains(run.gradient)) continue;
     CodeMemory& memory = memories_[i];
-    const auto code_of = [&](std::size_t rank) {
-      return code_at(codes_, rank).subspan(run.code, form_.codec->encoded_bytes(run.count));
-    };
-    form_.codec->add(memory.own, code_of(self), form_.memory);
+    form_.codec->add(memory.own, code_of(run, self), form_.memory);
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-      form_.codec->add(memory.sum, code_of(rank), form_.memory);
+      form_.codec->add(memory.sum, code_of(run, rank), form_.memory);
     if (!non_finite) continue;
     kernels().drop_non_finite(memory.own.data(), run.count);
     kernels().drop_non_finite(memory.sum.data(), run.count);

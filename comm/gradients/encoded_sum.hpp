@@ -99,12 +99,18 @@ class EncodedSum final : public CodeSum {
   std::span<std::byte> code_at(std::span<std::byte> codes, std::size_t index) const {
     return codes.subspan(index * code_bytes_, code_bytes_);
   }
+  /// Returns the code of a run that a rank has sent.
+  std::span<const std::byte> code_of(const CodeRun& run, std::size_t sender) const {
+    return std::span(codes_).subspan(sender * code_bytes_ + run.code,
+                                     form_.codec->encoded_bytes(run.count));
+  }
   std::span<float> slice() const { return numbers_.subspan(place_ * block_, block_); }
   std::uint64_t seed_of(const CodeRun& run, std::uint64_t stage) const noexcept;
   void encode_and_send();
   void encode(const CodePart& part, std::span<std::byte> code);
   void encode_sum(const CodePart& part, std::span<std::byte> code);
-  void add(const CodePart& part, std::span<const std::byte> code, std::size_t sender);
+  void add_up(const CodePart& part, std::size_t sender, std::size_t codes, Reduction reduction);
+  void add(const CodePart& part, std::size_t sender);
   bool has_memory() const noexcept { return form_.memory > 0; }
   std::uint64_t group() const noexcept;
   void remember(const GradientSet& applied);

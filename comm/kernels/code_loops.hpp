@@ -36,9 +36,10 @@ struct CodeLoops {
         });
   }
 
-  static void add_int8(float* sum, const void* code, std::size_t count, float factor) noexcept {
-    const char* const scales = static_cast<const char*>(code);
-    const char* const numbers = scales + sizeof(float) * number_of_blocks(count, kInt8Block);
+  static void add_int8(float* sum, const void* of_blocks, const void* bytes, std::size_t count,
+                       float factor) noexcept {
+    const char* const scales = static_cast<const char*>(of_blocks);
+    const char* const numbers = static_cast<const char*>(bytes);
     for (std::size_t at = 0; at < count; at += kInt8Block) {
       const std::size_t length = shorter(count - at, kInt8Block);
       const float scale = get(scales + at / kInt8Block * sizeof(float)) * factor;
@@ -75,9 +76,10 @@ struct CodeLoops {
     __builtin_memcpy(values + at, rest, (count - at) * sizeof(float));
   }
 
-  static void add_signs(float* sum, const void* code, std::size_t count, float factor) noexcept {
-    const char* const scales = static_cast<const char*>(code);
-    const char* const signs = scales + sizeof(float) * number_of_blocks(count, kSignBlock);
+  static void add_signs(float* sum, const void* of_blocks, const void* bytes, std::size_t count,
+                        float factor) noexcept {
+    const char* const scales = static_cast<const char*>(of_blocks);
+    const char* const signs = static_cast<const char*>(bytes);
     for (std::size_t at = 0; at < count; at += kSignBlock) {
       const std::size_t length = shorter(count - at, kSignBlock);
       const float scale = get(scales + at / kSignBlock * sizeof(float)) * factor;

@@ -43,7 +43,9 @@ struct Kernels {
   struct Code {
     using Encode = void (*)(void* code, const float* values, std::size_t count,
                             std::uint64_t seed) noexcept;
-    using Add = void (*)(float* sum, const void* code, std::size_t count, float factor) noexcept;
+    /// `scales` and `numbers` are those of the first of `count` numbers, which begins a block.
+    using Add = void (*)(float* sum, const void* scales, const void* numbers, std::size_t count,
+                         float factor) noexcept;
 
     using EncodeWithFeedback = void (*)(void* code, float* values, std::size_t count,
                                         std::uint64_t seed) noexcept;

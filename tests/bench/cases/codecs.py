@@ -103,7 +103,7 @@ def one_gradient(programs):
     """The same for one gradient alone."""
     wires = [wire for wire in WIRES if not wire.startswith("powersgd")]
     with shaped.link(1000) as link:
-        return {"one 1000": steps_on(link, programs, programs.one_gradient(16 * MIB), wires, 5)}
+        return {"one 1000": steps_on(link, programs, programs.one_gradient(16 * MIB), wires, 15)}
 
 
 PARTS = {

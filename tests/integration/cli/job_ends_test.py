@@ -250,7 +250,8 @@ def test_a_detached_job_ends_with_a_node_to_which_data_is_under_way(user):
             assert_true(within(5, has_left(other)), "a rank goes on")
             done = user.run("wait", "job", launcher, code=1, timeout=60)
         status = head.run("cat", f"/root/.fastgpu/jobs/{launcher}-1/status").stdout
-        assert_in("cause=cut_off", status, "the supervisor has not ended it")
+        # On a busy machine mpirun may notice it before the supervisor does.
+        assert_true("cause=cut_off" in status or "code=255" in status, status)
         assert_in(f"lost contact with {name}-1", done.err)
         shown = json.loads(user.run("describe", "job", launcher, "-o", "json").out)
         assert_equal((shown["cause"], shown["lost_nodes"]), ("node-loss", [f"{name}-1"]))
