@@ -102,8 +102,16 @@ std::string cache_folder(const Environment& environment) {
   return "";
 }
 
+/// Returns true for a wire whose codes of all numbers are short, so that a bucket is soon sent.
+bool sends_short_codes(const GradientSettings& settings) {
+  return settings.wire == WireType::encoded &&
+         (settings.codec.id == CodecId::int8 || settings.codec.id == CodecId::one_bit);
+}
+
+/// Reads the size of buckets, after the wire.
 void read_fusion(GradientSettings& settings, const Environment& environment) {
   constexpr int kMostMebibytes = 4096;
+  if (sends_short_codes(settings)) settings.bucket = kBucketOfShortCodes;
   if (const auto own = ours(environment, "FUSION"))
     settings.bucket = size_from(*own);
   else if (const auto other = theirs(environment, "FUSION"))
@@ -203,8 +211,8 @@ GradientSettings record_settings(const Environment& environment) {
 
 GradientSettings gradient_settings(const Environment& environment) {
   GradientSettings settings = record_settings(environment);
-  read_fusion(settings, environment);
   read_wire(settings, environment);
+  read_fusion(settings, environment);
   read_non_finite(settings, environment);
   read_streams(settings, environment);
   read_stall(settings, environment);

@@ -95,6 +95,22 @@ TEST_CASE("the same numbers and seed give the same bytes, and int8 others with a
   }
 }
 
+TEST_CASE("a code with ranges is decoded range by range to the same bits") {
+  for (const CodecChoice& choice : kChoices)
+    for (const std::size_t count : kCounts) {
+      const auto codec = make_codec(choice);
+      if (!codec->has_ranges()) continue;
+      const Bytes code = encoded(*codec, random_numbers(count, 4));
+      Numbers values(count);
+      for (std::size_t first = 0; first < count; first += kCodeRange)
+        codec->add_range(std::span(values).subspan(first, std::min(kCodeRange, count - first)),
+                         code, count, first);
+      CAPTURE(entry_of(choice.id).name);
+      CAPTURE(count);
+      CHECK(values == decoded(*codec, code, count));
+    }
+}
+
 TEST_CASE("codes are as short as they should be") {
   constexpr std::size_t kMany = 1 << 20;
   const auto part = [](const CodecChoice& choice) {
