@@ -392,19 +392,8 @@ bool takes_several_devices(const Wishes& wishes) {
   return is_by_fabric && !wishes.fabric.further_devices.empty();
 }
 
-/// Returns whether a connection does not leave this host. One is faster than several there: what is
-/// under way stays in the caches.
-bool is_within_host(int socket) {
-  try {
-    const Endpoint here = local_end(socket);
-    const Endpoint there = remote_end(socket);
-    return here.family == there.family && here.address == there.address;
-  } catch (const Error&) {
-    return false;  // The other side has hung up, as its use will show.
-  }
-}
-
-/// Returns the number of sockets to each rank: one where another transport carries the data.
+/// Returns the number of sockets to each rank: one where another transport carries the data, and
+/// within a host, where what is under way stays in the caches.
 std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
                           const std::vector<int>& wished) {
   std::vector<int> flows(wished.size(), 1);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
@@ -271,12 +272,25 @@ PeerConnection connect_to(const Endpoint& endpoint, const std::optional<Endpoint
   if (error == EINPROGRESS) error = wait_until_connected(socket.get(), deadline);
   if (error == 0) error = error_of_new_connection(socket.get());
   if (error != 0) return {UniqueFd(), error};
-  disable_delay(socket.get());
+  prepare_connection(socket.get());
   return {std::move(socket), 0};
 }
 
-void disable_delay(int socket) noexcept {
+bool is_within_host(int socket) noexcept {
+  try {
+    const Endpoint here = local_end(socket);
+    const Endpoint there = remote_end(socket);
+    return here.family == there.family && here.address == there.address;
+  } catch (const Error&) {
+    return false;  // The other side has hung up, as its use will show.
+  }
+}
+
+void prepare_connection(int socket) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  constexpr std::string_view kReno = "reno";
+  if (is_within_host(socket))
+    ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kReno.data(), kReno.size());
 }
 
 }  // namespace fastgpu::comm

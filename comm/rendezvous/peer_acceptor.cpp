@@ -142,7 +142,7 @@ void PeerAcceptor::accept_pending(int listener) {
       return;
     }
     if (pending_.size() == kMaxPending) pending_.pop_front();
-    disable_delay(socket.get());
+    prepare_connection(socket.get());
     pending_.emplace_back(std::move(socket), host_);
   }
 }
