@@ -107,7 +107,9 @@ class Planner {
   }
 
   Program broadcast() const {
-    if (is_small_node()) return broadcast_directly(place_, call_.root.value, call_.bytes);
+    const bool is_passed_on = place_.ranks > 2;
+    if (is_small_node() || !is_passed_on)
+      return broadcast_directly(place_, call_.root.value, call_.bytes);
     const bool is_long = call_.bytes > kPieceAcross;
     return is_long && !is_inside_
                ? broadcast_by_chain(place_, call_.root.value, call_.bytes, cut(call_.bytes))

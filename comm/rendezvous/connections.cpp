@@ -22,6 +22,7 @@
 #include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/round.hpp"
+#include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/common/interrupt.hpp"
+#include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -274,16 +275,6 @@ PeerConnection connect_to(const Endpoint& endpoint, const std::optional<Endpoint
   if (error != 0) return {UniqueFd(), error};
   prepare_connection(socket.get());
   return {std::move(socket), 0};
-}
-
-bool is_within_host(int socket) noexcept {
-  try {
-    const Endpoint here = local_end(socket);
-    const Endpoint there = remote_end(socket);
-    return here.family == there.family && here.address == there.address;
-  } catch (const Error&) {
-    return false;  // The other side has hung up, as its use will show.
-  }
 }
 
 void prepare_connection(int socket) noexcept {

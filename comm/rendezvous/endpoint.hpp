@@ -53,9 +53,6 @@ struct PeerConnection {
 PeerConnection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
                           Deadline deadline);
 
-/// Returns whether a connection does not leave this host.
-bool is_within_host(int socket) noexcept;
-
 /// Turns Nagle's delay off: small messages are sent at once. A connection within a host gets the
 /// congestion control "reno" where the system allows it: there is no network to be congested, and
 /// BBR, the default of some systems, sends no faster than it has seen data arrive (1 MiB in 381

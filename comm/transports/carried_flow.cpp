@@ -179,6 +179,8 @@ void CarriedFlow::received(CarriedIncoming& message) {
 void CarriedFlow::open_header(Coming& coming) {
   try {
     coming.frame = decode_frame(coming.header);
+    if (coming.frame.length > kChunkBytes)
+      throw Error(ErrorKind::remote, "it sent a chunk that is too long for its block");
     coming.progress = coming.frame.length == 0 ? Progress::is_whole : Progress::has_header;
   } catch (const Error& e) {
     nonsense_ = e;

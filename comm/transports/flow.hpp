@@ -65,6 +65,8 @@ class Flow {
   virtual Remains give_up() noexcept = 0;
 
   // ---- sending ----
+  /// Returns the length of its longest chunk where there is no other flow.
+  virtual std::size_t longest_chunk() const noexcept { return kChunkBytes; }
   /// Returns whether a chunk may begin once the flow is idle.
   virtual bool has_room() const noexcept { return true; }
   virtual bool is_idle() const noexcept = 0;

@@ -28,7 +28,10 @@ constexpr int kFramesATurn = 32;
 }  // namespace
 
 TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
-    : Flow(link), socket_(std::move(socket)), ahead_(std::make_unique<std::byte[]>(kAhead)) {
+    : Flow(link),
+      socket_(std::move(socket)),
+      is_within_host_(comm::is_within_host(socket_.get())),
+      ahead_(std::make_unique<std::byte[]>(kAhead)) {
   // Fails on a socket that is not TCP's, which does not matter.
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
 }
@@ -42,6 +45,7 @@ Flow::Remains TcpFlow::give_up() noexcept {
   body_ = {};
   owner_ = nullptr;
   has_frame_ = has_target_ = false;
+  rest_ = 0;
   ahead_begin_ = ahead_end_ = 0;
   return remains;
 }
@@ -120,8 +124,8 @@ bool TcpFlow::read(FrameEvents& events) {
   bool has_moved = false;
   is_drained_ = false;
   for (int i = 0; i < kFramesATurn || ahead_end_ - ahead_begin_ >= kFrameBytes; ++i) {
+    if (!has_target_ && !events.may_read()) return has_moved;
     if (!has_frame_) {
-      if (!events.may_read()) return has_moved;
       const bool has_header = ahead_end_ - ahead_begin_ >= kFrameBytes;
       if (!has_header && !is_drained_) has_moved = read_ahead() || has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;
@@ -139,6 +143,14 @@ bool TcpFlow::read(FrameEvents& events) {
   return true;
 }
 
+/// Begins the part of a long chunk that follows; returns false after the last one.
+bool TcpFlow::begin_next_part() noexcept {
+  if (rest_ == 0) return false;
+  frame_.offset += frame_.length;
+  frame_.length = static_cast<std::uint32_t>(std::exchange(rest_, 0));
+  return true;
+}
+
 /// Returns whether the frame is to be read. The rest of one that is not makes the socket readable:
 /// its bytes are more than what is read ahead.
 bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
@@ -148,6 +160,9 @@ bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
   target_ = events.target_of(frame_);
   if (!target_.empty()) return true;
   if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
+  // What is done with a part finds it in the caches.
+  rest_ = frame_.length - std::min<std::size_t>(frame_.length, kChunkBytes);
+  frame_.length -= static_cast<std::uint32_t>(rest_);
   target_ = {staged_.get(), frame_.length};
   return true;
 }
@@ -173,8 +188,10 @@ bool TcpFlow::read_body(FrameEvents& events) {
     // The header of the next chunk comes with this one.
     filled_ += receive(target_.subspan(filled_), {ahead_.get(), is_long(frame_) ? kAhead : 0});
   }
-  has_frame_ = has_target_ = false;
-  events.arrived(frame_, target_);
+  has_target_ = false;
+  const Frame read = frame_;  // The receiver of the frame may close this flow.
+  has_frame_ = begin_next_part();
+  events.arrived(read, target_);
   return true;
 }
 

@@ -28,6 +28,9 @@ class TcpFlow final : public Flow {
   Remains give_up() noexcept override;
 
   // ---- sending ----
+  std::size_t longest_chunk() const noexcept override {
+    return is_within_host_ ? kMostChunkBytes : kChunkBytes;
+  }
   bool is_idle() const noexcept override { return head_begin_ == head_.size() && body_.empty(); }
   bool may_join() const noexcept override {
     return !has_ended_ && owner_ == nullptr && body_.empty() && head_.size() < kMostJoined;
@@ -49,12 +52,14 @@ class TcpFlow final : public Flow {
   std::size_t moved(ssize_t result);
   [[noreturn]] void end(int error);
   bool read_ahead();
+  bool begin_next_part() noexcept;
   static bool is_long(const Frame& frame) noexcept { return frame.length > kAhead; }
   bool find_target(FrameEvents& events, bool is_turn_over);
   bool read_body(FrameEvents& events);
   void take_ahead(std::span<std::byte> into) noexcept;
 
   UniqueFd socket_;
+  bool is_within_host_ = false;
   bool has_ended_ = false;
 
   /// The bytes from which on no frame joins those that are not written yet.
@@ -72,7 +77,8 @@ class TcpFlow final : public Flow {
   bool is_drained_ = false;  ///< Whether the last receive took all that there was.
   bool has_frame_ = false;
   bool has_target_ = false;
-  Frame frame_{};
+  Frame frame_{};         ///< A frame, or the part of a long chunk that is handed over alone.
+  std::size_t rest_ = 0;  ///< The bytes of a long chunk behind frame_.
   std::span<std::byte> target_{};
   std::size_t filled_ = 0;
   std::unique_ptr<std::byte[]> staged_;  ///< A buffer for chunks that are handed over together.

@@ -11,7 +11,7 @@ constexpr std::uint32_t kMagic = 0x46474373;  // "FGCs"
 bool is_possible(const Frame& frame) noexcept {
   switch (frame.kind) {
     case TcpFrameKind::chunk:
-      return frame.length <= kChunkBytes && frame.offset <= frame.total &&
+      return frame.length <= kMostChunkBytes && frame.offset <= frame.total &&
              frame.length <= frame.total - frame.offset && (frame.length > 0 || frame.total == 0);
     case TcpFrameKind::wanted:
     case TcpFrameKind::bell:

@@ -49,6 +49,8 @@ using EncodedFrame = std::array<std::byte, kFrameBytes>;
 
 /// Longest chunk. What a slow connection holds up is at most this, and what it has buffered.
 constexpr std::size_t kChunkBytes = 128 << 10;
+/// Longest chunk of the only connection to a rank on this host: fewer system calls.
+constexpr std::size_t kMostChunkBytes = 1 << 20;
 
 EncodedFrame encode(const Frame& frame);
 

@@ -190,11 +190,18 @@ bool TcpPeer::give_again(std::size_t flow) {
   return true;
 }
 
+/// What comes from a peer is read between the turns, and such a chunk is one turn at most.
+std::size_t TcpPeer::longest_chunk(std::size_t flow) const noexcept {
+  if (flows_.size() > 1) return kChunkBytes;
+  const std::size_t longest = flows_[flow]->longest_chunk();
+  return incoming_.size() == 0 ? longest : std::min(longest, kMostATurn);
+}
+
 bool TcpPeer::give_chunk(std::size_t flow) {
   if (sending_.empty() || !flows_[flow]->has_room() || !may_carry(flow)) return false;
   if (flows_[flow]->carries_notices() && has_had_its_turn()) return false;
   auto& [message, cut] = sending_.front();
-  const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
+  const std::size_t size = std::min(longest_chunk(flow), message->bytes.size() - cut);
   const Frame frame{.kind = TcpFrameKind::chunk,
                     .tag = message->tag,
                     .length = static_cast<std::uint32_t>(size),

@@ -159,6 +159,7 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
+  std::size_t longest_chunk(std::size_t flow) const noexcept;
   bool has_had_its_turn() const noexcept { return written_in_turn_ >= kMostATurn; }
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;

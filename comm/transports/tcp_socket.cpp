@@ -49,6 +49,23 @@ std::string local_address(int socket) {
   return has_zone ? std::string(text) + "%" + zone : text;
 }
 
+bool is_within_host(int socket) noexcept {
+  sockaddr_storage here{};
+  sockaddr_storage there{};
+  socklen_t length = sizeof(here);
+  socklen_t other_length = sizeof(there);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0 ||
+      ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &other_length) != 0 ||
+      here.ss_family != there.ss_family)
+    return false;  // One that has ended goes nowhere, as its use will show.
+  if (here.ss_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in&>(here).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(there).sin_addr.s_addr;
+  return here.ss_family == AF_INET6 &&
+         IN6_ARE_ADDR_EQUAL(&reinterpret_cast<const sockaddr_in6&>(here).sin6_addr,
+                            &reinterpret_cast<const sockaddr_in6&>(there).sin6_addr);
+}
+
 bool is_on_its_way(int socket) {
   int domain = 0;
   socklen_t length = sizeof(domain);

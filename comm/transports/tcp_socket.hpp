@@ -8,6 +8,9 @@ namespace fastgpu::comm {
 /// Returns this host's address of a connection, with its zone if it has one.
 std::string local_address(int socket);
 
+/// Returns whether a connection does not leave this host.
+bool is_within_host(int socket) noexcept;
+
 /// Returns true if the other side's kernel has not got all that was written, and may still get it.
 bool is_on_its_way(int socket);
 

@@ -128,7 +128,7 @@ TEST_CASE("frames that nobody asked for, or that do not fit, end the call with t
       {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = huge, .total = huge + 16},
       {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 0, .total = 24},
       {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 32, .total = 24},
-      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 1 << 20, .offset = 0, .total = 1 << 20},
+      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = kMostChunkBytes + 1, .total = 2 << 20},
       {.kind = TcpFrameKind::note, .tag = {0}, .length = 7},
       {.kind = TcpFrameKind::abort, .tag = {0}, .length = 1 << 30},
   };

@@ -59,7 +59,8 @@ Bytes block_code(const Kernels& with, const CodeOf& code, std::span<const std::b
 
 Numbers sum_with(const Kernels& with, const CodeOf& code, const Bytes& bytes, Numbers to,
                  float factor) {
-  (with.*code.code).add(to.data(), bytes.data(), to.size(), factor);
+  const std::byte* const numbers = bytes.data() + 4 * blocks_of(to.size(), code.block);
+  (with.*code.code).add(to.data(), bytes.data(), numbers, to.size(), factor);
   return to;
 }
 

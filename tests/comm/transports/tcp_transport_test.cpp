@@ -375,6 +375,45 @@ TEST_CASE("a message that is asked for when half of it is there is completed") {
   CHECK(got == std::vector<std::byte>(2 * kChunkBytes, std::byte{9}));
 }
 
+TEST_CASE("a chunk of the greatest length is taken, added up, or kept until it is asked for") {
+  constexpr std::size_t kLength = kMostChunkBytes;
+  const Frame whole{.kind = TcpFrameKind::chunk,
+                    .tag = {1},
+                    .length = static_cast<std::uint32_t>(kLength),
+                    .total = kLength};
+  const std::vector<std::byte> sent(kLength, std::byte{9});
+  Stranger stranger;
+  std::vector<std::byte> got(kLength);
+  SUBCASE("it is asked for before it comes") {
+    stranger.end->receive(1, {.memory = got});
+    stranger.send(whole);
+    CHECK(got == sent);
+  }
+  SUBCASE("it comes before it is asked for") {
+    stranger.send(whole);
+    stranger.end->receive(1, {.memory = got});
+    CHECK(got == sent);
+  }
+  SUBCASE("its numbers are added") {
+    stranger.end->receive(
+        1, {.memory = got, .reduction = Reduction{ElementType::uint8, ReduceOp::sum}});
+    stranger.send(whole);
+    CHECK(got == sent);
+  }
+  CHECK(stranger.end->events.received_messages == 1);
+}
+
+TEST_CASE("a chunk that is longer than any is refused") {
+  Stranger stranger;
+  Frame longer = chunk(0, 4 * kMostChunkBytes);
+  longer.length = kMostChunkBytes + 1;
+  const EncodedFrame header = encode(longer);
+  REQUIRE(::send(stranger.socket.get(), header.data(), header.size(), 0) == std::ssize(header));
+  while (stranger.end->transport->progress()) {
+  }
+  CHECK(stranger.end->events.loss() == "it sent what no rank of this version sends");
+}
+
 TEST_CASE("what goes ahead further than it may, or twice, ends the connection") {
   const auto loss_of = [](std::initializer_list<Frame> frames) {
     Stranger stranger;
