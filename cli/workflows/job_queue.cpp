@@ -53,7 +53,7 @@ bool end_if_abandoned(Services& services, const state::Job& job) {
 }
 
 /// Asks the nodes of a running job whether it has ended. Ignores nodes that do not answer.
-void ask_about_one(Services& services, state::Job job) {
+void ask_about_one(Services& services, const state::Job& job) {
   if (job.state == JobState::queued || launcher::has_ended(job)) return;
   try {
     if (!end_if_abandoned(services, job)) refresh_job(services, job);
@@ -66,11 +66,11 @@ void ask_about_one(Services& services, state::Job job) {
 void ask_about(Services& services, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     if (auto job = services.store().find_job(id)) {
-      ask_about_one(services, std::move(*job));
+      ask_about_one(services, *job);
       continue;
     }
-    for (state::Job& job : services.store().jobs())
-      if (launcher::array_of(job.id) == id) ask_about_one(services, std::move(job));
+    for (const state::Job& job : services.store().jobs())
+      if (launcher::array_of(job.id) == id) ask_about_one(services, job);
   }
 }
 
