@@ -70,6 +70,8 @@ def collectives_over_tcp(found):
         "## All collectives over TCP\n\n"
         "As above with warm caches, but both libraries use TCP on the loopback interface, as they "
         "would between hosts (`FASTGPU_COMM_SHARED_MEMORY=0`, `--mca btl self,tcp`). "
+        "Connections of libfastgpu_comm within a host use the congestion control reno, those of "
+        "Open MPI the system's. "
         f"**Bold: Open MPI is faster**, in {lost} of {cases} cases.\n"
     )
     return "\n".join([text, *parts])
