@@ -14,7 +14,7 @@ import cluster_fixture
 import measure
 
 TITLE = "Jobs"
-REPETITIONS = 11
+REPETITIONS = 9
 SIZES = ((2, 1), (8, 1), (32, 4))  # Nodes, and ranks on each.
 BYTES_OF_RANK = 16_000_000  # Of each of 64 ranks: 1 GB together.
 LINES, BETWEEN_LINES = 60, 0.1
