@@ -67,7 +67,7 @@ void lose(Services& services, state::Job& job, const std::string& why,
 /// Ends a job whose fastgpu ended before it had started it.
 void end_cut_short(Services& services, launcher::JobEngine& engine, const std::string& run,
                    state::Job& job) {
-  // The order to start may be under way to its node, which the mark of a stop turns away.
+  // The command that starts the job may still be on its way. The node ignores it after a stop.
   engine.stop(run, *job.record);
   lose(services, job, "the fastgpu that started it has ended");
 }

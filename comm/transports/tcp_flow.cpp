@@ -160,7 +160,7 @@ bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
   target_ = events.target_of(frame_);
   if (!target_.empty()) return true;
   if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
-  // What is done with a part finds it in the caches.
+  // A part stays in the caches until it is added or copied.
   rest_ = frame_.length - std::min<std::size_t>(frame_.length, kChunkBytes);
   frame_.length -= static_cast<std::uint32_t>(rest_);
   target_ = {staged_.get(), frame_.length};

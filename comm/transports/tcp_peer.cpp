@@ -190,7 +190,8 @@ bool TcpPeer::give_again(std::size_t flow) {
   return true;
 }
 
-/// What comes from a peer is read between the turns, and such a chunk is one turn at most.
+/// Returns the length of the longest chunk. While messages are expected from the peer, it is one
+/// turn: they are read between the turns.
 std::size_t TcpPeer::longest_chunk(std::size_t flow) const noexcept {
   if (flows_.size() > 1) return kChunkBytes;
   const std::size_t longest = flows_[flow]->longest_chunk();

@@ -1,4 +1,4 @@
-// What mpirun says of the rank that ended a job.
+// Finds the rank that ended a job in the output of mpirun.
 #pragma once
 
 #include <optional>

@@ -14,6 +14,7 @@ bool is_between(char c, char first, char last) {
 std::size_t escape_length(std::string_view text) {
   if (text.size() < 2) return text.size();
   const char kind = text[1];
+  if (!is_between(kind, ' ', '~')) return 1;  // No sequence: what follows is text.
   std::size_t at = 2;
   if (kind == '[') {  // Parameters, then a final byte.
     while (at < text.size() && is_between(text[at], ' ', '?'))

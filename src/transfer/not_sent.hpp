@@ -1,4 +1,4 @@
-// What a copy is complete without.
+// The entries that a copy has left out.
 #pragma once
 
 #include <string>

@@ -27,6 +27,7 @@ TEST_CASE("an escape sequence that is cut short takes no more than itself") {
   for (const char* line : {"\x1b", "\x1b[", "\x1b[31", "\x1b]0;title", "\x1b(", "\x1b[31\n"})
     CHECK_MESSAGE(shown_line(std::string("ab") + line).substr(0, 2) == "ab", line);
   CHECK(shown_line("\x1b[31\x1b[0mleft") == "left");
+  CHECK(shown_line("\x1b\xc3\xa9t\xc3\xa9") == "\xc3\xa9t\xc3\xa9");
 }
 
 TEST_CASE("a text is cut between characters") {

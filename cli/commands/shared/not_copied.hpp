@@ -1,4 +1,4 @@
-// Warnings of what a copy is complete without.
+// Warns of the entries that a copy has left out.
 #pragma once
 
 #include <cstddef>

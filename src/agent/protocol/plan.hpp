@@ -59,7 +59,7 @@ inline constexpr const char* kCommSecret = "comm-secret";
 /// The agent's exit code for a full disk, or another exhausted resource.
 inline constexpr int kNoRoom = 4;
 
-/// The agent's exit code for what is not there, such as a job that the node does not have.
+/// The agent's exit code if something is missing on the node, such as the job that was asked for.
 inline constexpr int kNotThere = 127;
 
 /// The agent's exit code for a job whose id another machine has given to one of its own.
