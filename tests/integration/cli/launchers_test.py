@@ -67,7 +67,15 @@ def test_plain_jobs_run_on_nodes_without_mpi(user):
         failure = json.loads(user.run("describe", "job", "nine", "-o", "json").out)["failure"]
         assert_equal(
             failure,
-            {"rank": 3, "node": f"{name}-1", "signal": None, "out_of_memory": False},
+            {
+                "rank": 3,
+                "node": f"{name}-1",
+                "exit_code": 9,
+                "signal": None,
+                "out_of_memory": False,
+                "full_disk": None,
+                "last_lines": [],
+            },
             "the first failure",
         )
         file = user.folder / "input"
