@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
 #include "base/secret.hpp"
 
@@ -33,12 +34,14 @@ std::string mpirun_name(const Peer& peer, std::size_t place);
 /// Returns the directory of a cluster's files on a node, relative to home.
 std::string access_directory(const ClusterAccess& access);
 
-/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu". `home` is the
-/// absolute home directory on the node that gets them.
+/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu", for a node
+/// that says so of itself.
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
-                                           const std::string& home);
+                                           const agent::JobNodeFacts& node);
 
 std::string known_hosts(std::span<const Peer> peers);
-std::string ssh_config(std::span<const Peer> peers, const std::string& directory);
+/// `directory` has the key and known_hosts; `ssh_version` is that of JobNodeFacts.
+std::string ssh_config(std::span<const Peer> peers, const std::string& directory,
+                       const std::string& ssh_version);
 
 }  // namespace fastgpu::launcher

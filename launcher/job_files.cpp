@@ -248,7 +248,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
     peers.push_back(node.peer);
   }
   std::vector<agent::SmallFile> files;
-  if (request.nodes.size() > 1) files = access_files(request.access, peers, facts[0].home);
+  if (request.nodes.size() > 1) files = access_files(request.access, peers, facts[0]);
   files.push_back({below_fastgpu(request, "hostfile"), hostfile(entries)});
   files.push_back({below_fastgpu(request, "spec"), to_text(plan)});
   return files;

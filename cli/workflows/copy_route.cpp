@@ -56,7 +56,7 @@ remote::NodeRoute make_route(Services& services, const RemoteTarget& target) {
                      const auto node = agent::parse_node_facts(facts[i].value().text());
                      return envs::NodeCall{
                          .words = {"put-files", ".fastgpu"},
-                         .input = encode_files(launcher::access_files(access, peers, node.home))};
+                         .input = encode_files(launcher::access_files(access, peers, node))};
                    },
                    {});
   remote::NodeRoute route{.config = launcher::access_directory(access) + "/ssh_config",

@@ -47,6 +47,13 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+std::string ssh_version() try {
+  const Cancel never;
+  return first_line(process::capture({.argv = {"ssh", "-V"}}, {}, never).err);
+} catch (const Error&) {
+  return "";
+}
+
 /// Returns the path of mpirun. `preferred` is a directory to search first; may be empty.
 std::string mpirun_of(const std::string& preferred) {
   if (!preferred.empty() && ::access((preferred + "/mpirun").c_str(), X_OK) == 0)
@@ -123,7 +130,8 @@ int run_facts(Arguments arguments) {
       .mpirun_version = {},
       .has_daemon = true,
       .addresses = {},
-      .ssh_address = ssh_address()};
+      .ssh_address = ssh_address(),
+      .ssh_version = ssh_version()};
   for (const Interface& own : own_interfaces())
     facts.addresses.push_back(own.address);
   while (facts.home.size() > 1 && facts.home.back() == '/')

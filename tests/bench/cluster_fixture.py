@@ -45,7 +45,7 @@ class BenchCluster:
 @contextlib.contextmanager
 def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""):
     """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the
-    figures.
+    figures. ~/.bashrc, which bash reads for each command that comes over SSH, is empty on its nodes.
     """
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory(
@@ -69,6 +69,7 @@ def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""
             **quiet,
         )
         try:
+            subprocess.run([fastgpu, "exec", name, "--", "sh", "-c", ": >~/.bashrc"], **quiet)
             yield BenchCluster(fastgpu, name, folder)
         finally:
             subprocess.run([fastgpu, "delete", "cluster", name, "--yes"], **quiet)

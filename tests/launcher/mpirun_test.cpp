@@ -317,9 +317,22 @@ TEST_CASE("a node with an IPv6 address has another name for mpirun, which takes 
   CHECK(mpirun_name(peers[0], 0) == "localhost");
   CHECK(mpirun_name(peers[1], 1) == "node-1");
   CHECK(mpirun_name(peers[2], 2) == "10.0.0.3");
-  const std::string config = ssh_config(peers, "/root/x");
+  const std::string config = ssh_config(peers, "/root/x", "");
   CHECK(config.find("Host node-1\n  HostName fd00::2\n  Port 2200\n") != std::string::npos);
   CHECK(config.find("Host 10.0.0.3\n  HostName 10.0.0.3\n") != std::string::npos);
+}
+
+TEST_CASE("nodes with an ssh whose key exchange is slow by default begin with a fast one") {
+  const auto has_line = [](const std::string& version) {
+    return ssh_config({}, "/root/x", version).find("  KexAlgorithms ^curve25519-sha256\n") !=
+           std::string::npos;
+  };
+  CHECK(has_line("OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.19 27 Jan 2026"));
+  CHECK(has_line("OpenSSH_10.0p2, OpenSSL 3.5.4"));
+  CHECK(!has_line("OpenSSH_8.9p1 Ubuntu-3ubuntu0.13, OpenSSL 3.0.2 15 Mar 2022"));
+  CHECK(!has_line("OpenSSH_7.4p1, OpenSSL 1.0.2k-fips  26 Jan 2017"));  // It knows no '^'.
+  CHECK(!has_line(""));
+  CHECK(!has_line("Dropbear v2022.83"));
 }
 
 TEST_SUITE_END();

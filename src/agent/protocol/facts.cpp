@@ -48,6 +48,7 @@ std::string to_text(const JobNodeFacts& facts) {
   for (const std::string& address : facts.addresses)
     records.add("address", address);
   records.add("ssh_address", facts.ssh_address);
+  records.add("ssh_version", facts.ssh_version);
   records.add("rdma_device", facts.rdma_device);
   records.add("rdma_obstacle", facts.rdma_obstacle);
   for (const NpuDevice& npu : facts.npus)
@@ -145,6 +146,7 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .has_daemon = records.all("no_daemon").empty(),
           .addresses = records.all("address"),
           .ssh_address = records.get("ssh_address"),
+          .ssh_version = records.get("ssh_version"),
           .rdma_device = records.get("rdma_device"),
           .rdma_obstacle = records.get("rdma_obstacle"),
           .npus = npus_in(records),

@@ -29,6 +29,7 @@ struct JobNodeFacts {
   std::vector<std::string> addresses{};
   /// The node's address at which our connection arrived; empty if it is unknown.
   std::string ssh_address{};
+  std::string ssh_version{};    ///< The first line of `ssh -V`; empty if it is missing.
   std::string rdma_device{};    ///< The first RDMA device, "mlx5_0"; empty without one.
   std::string rdma_obstacle{};  ///< What prevents its use, and the remedy; empty if unknown.
   std::vector<NpuDevice> npus{};

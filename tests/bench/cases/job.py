@@ -28,13 +28,16 @@ def run_job(fastgpu, made, ranks, *more):
 
 
 def bare_mpirun(made, ranks, per_node, program, *more):
-    """mpirun on the first node. Its ssh to the others is that which a job has left there."""
+    """mpirun on the first node. Its ssh to the others has the keys that a job has left there, and
+    ssh's own choice of algorithms.
+    """
     hosts = ",".join(f"{node['private_address']}:{per_node}" for node in made.nodes)
-    config = "$(ls -d ~/.fastgpu/clusters/*/ssh_config | head -1)"
+    ours, config = "$(ls -d ~/.fastgpu/clusters/*/ssh_config | head -1)", "/tmp/bench-ssh-config"
+    make = f"grep -v 'Ciphers\\|KexAlgorithms' {ours} >{config};"
     words = ["mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, *more]
     # It takes words of plm_rsh_args apart where one node starts others.
     words += ["--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "plm_rsh_args", f'"-F {config}"']
-    return ["ssh", "-F", made.config, made.names[0], " ".join([*words, program])]
+    return ["ssh", "-F", made.config, made.names[0], " ".join([make, *words, program])]
 
 
 def row(what, ours, theirs, bar, is_met):
