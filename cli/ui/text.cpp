@@ -25,6 +25,7 @@ struct Glyph {
 };
 
 Glyph first_glyph(std::string_view text) {
+  if (text.front() >= ' ' && text.front() <= '~') return {};
   const CodePoint point = first_code_point(text);
   if (!point.valid) return {1, 1};
   if (steers(point.value) || is_in(kInvisible, point.value)) return {point.bytes, 0};

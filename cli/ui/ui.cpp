@@ -92,13 +92,18 @@ void Ui::write_out(std::string_view bytes) {
   out_.write(bytes);
 }
 
+Printed Ui::printed_now(const View& view) const {
+  const auto print = [&](const View& wanted) {
+    return print_view(wanted, format_, terminal(), table_style_.titles);
+  };
+  return table_style_.sort_by.empty() ? print(view) : print(sorted(view, table_style_));
+}
+
 void Ui::show(const View& view) {
   const Guard guard(mutex_);
   progress_.end();
   close_line();
-  const Printed printed =
-      print_view(table_style_.sort_by.empty() ? view : sorted(view, table_style_), format_,
-                 terminal(), table_style_.titles);
+  const Printed printed = printed_now(view);
   if (printed.text.empty() && for_people() && !view.when_empty.empty())
     return note(view.when_empty);
   write_out(printed.text.str());
@@ -107,8 +112,7 @@ void Ui::show(const View& view) {
 
 void Ui::redraw(const View& view) {
   const Guard guard(mutex_);
-  const View wanted = table_style_.sort_by.empty() ? view : sorted(view, table_style_);
-  const Printed printed = print_view(wanted, format_, terminal(), table_style_.titles);
+  const Printed printed = printed_now(view);
   // In one piece: the screen does not flicker.
   write_out(std::string(kEmptyScreen) + printed.text.str());
 }

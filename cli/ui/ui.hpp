@@ -94,6 +94,8 @@ class Ui {
  private:
   enum class Line : std::uint8_t { whole, open };
 
+  Printed printed_now(const View& view) const;
+
   void say(const Styled& text);
   void write_out(std::string_view bytes);
   void close_line();

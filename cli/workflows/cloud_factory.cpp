@@ -75,7 +75,8 @@ ApiTools CloudFactory::tools(FindCredentials find) {
                              .now = std::chrono::system_clock::now()});
               },
           .wait = provision::cloud::wait_for,
-          .random = random_part};
+          .random = random_part,
+          .backoff = backoff_};
 }
 
 std::unique_ptr<provision::cloud::Cloud> CloudFactory::make(const std::string& name) {

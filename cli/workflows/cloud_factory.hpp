@@ -35,6 +35,9 @@ class CloudFactory {
   CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel);
 
   void show_calls() noexcept { calls_.show_all(); }
+  /// Clouds that are made from now on give up within seconds: for a command that can show what is on
+  /// record in place of an answer.
+  void give_up_soon() noexcept { backoff_ = {.attempts = 3, .deadline = std::chrono::seconds(5)}; }
 
   /// Returns the cloud; null for an unknown name.
   std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
@@ -50,6 +53,7 @@ class CloudFactory {
   const Cancel& cancel_;
   http::CurlClient http_;
   ShownCalls calls_;
+  http::Backoff backoff_{};
 };
 
 }  // namespace fastgpu::cli

@@ -255,11 +255,13 @@ std::string record_text_of(const Job& job) {
 }
 
 void read_record_text(Job& job, std::string text) {
-  try {
-    job.record = Recorded<JobRecord>::as_read(parse_job_record(text));
-  } catch (const Error& e) {
-    job.record = Recorded<JobRecord>::unreadable(e.during("job '" + job.id + "'"));
-  }
+  job.record = Recorded<JobRecord>::to_read([id = job.id, text] {
+    try {
+      return parse_job_record(text);
+    } catch (const Error& e) {
+      throw e.during("job '" + id + "'");
+    }
+  });
   RecordText::keep(job.text, std::move(text));
 }
 

@@ -2,43 +2,65 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/outcome.hpp"
 
 namespace fastgpu::state {
 
-/// A value of a record. The store reads it once. If that fails, every use of the value throws the
-/// reason, so that a record with a damaged part can still be listed and deleted.
+/// A value of a record. It is read once, at the latest when it is first used. If that fails, every
+/// use of the value throws the reason, so that a record with a damaged part can still be listed and
+/// deleted. Copies share the value; several threads may use it.
 template <class T>
 class Recorded {
  public:
-  Recorded() = default;
+  Recorded() = default;  ///< A new default value.
   /// A new value, which the store has yet to write.
   template <std::convertible_to<T> Value>
-  Recorded(Value value) : outcome_(T(std::move(value))) {}  // NOLINT(google-explicit-constructor)
+  Recorded(Value value)  // NOLINT(google-explicit-constructor)
+      : part_(std::make_shared<Part>(Outcome<T>(T(std::move(value))))) {}
 
-  static Recorded as_read(T value) {
-    Recorded recorded(std::move(value));
-    recorded.is_new_ = false;
-    return recorded;
-  }
-  static Recorded unreadable(const Error& reason) {
-    Recorded recorded;
-    recorded.outcome_ = reason;
-    recorded.is_new_ = false;
+  static Recorded as_read(T value) { return Recorded(Outcome<T>(std::move(value))); }
+  static Recorded unreadable(const Error& reason) { return Recorded(Outcome<T>(reason)); }
+  /// Returns a value that `read` returns when it is first used. An Error of `read` is the reason
+  /// why it cannot be read.
+  static Recorded to_read(std::function<T()> read) {
+    Recorded recorded(std::nullopt);
+    recorded.part_->read = std::move(read);
     return recorded;
   }
 
   /// Returns the value. Throws the reason if it cannot be read.
-  const T& operator*() const { return outcome_.value(); }
+  const T& operator*() const {
+    static const T kDefault{};
+    if (!part_) return kDefault;
+    std::call_once(part_->is_read, [this] {
+      if (part_->read) part_->outcome = attempt(std::exchange(part_->read, {}));
+    });
+    return part_->outcome->value();
+  }
   const T* operator->() const { return &**this; }
 
   /// Returns false if the record that was read has this value, so that its text can stay.
   bool is_new() const noexcept { return is_new_; }
 
  private:
-  Outcome<T> outcome_{};
+  struct Part {
+    explicit Part(std::optional<Outcome<T>> known) : outcome(std::move(known)) {}
+
+    std::once_flag is_read;
+    std::function<T()> read;
+    std::optional<Outcome<T>> outcome;
+  };
+
+  explicit Recorded(std::optional<Outcome<T>> outcome)
+      : part_(std::make_shared<Part>(std::move(outcome))), is_new_(false) {}
+
+  std::shared_ptr<Part> part_;  // None for a default value.
   bool is_new_ = true;
 };
 

@@ -43,9 +43,9 @@ class BenchCluster:
 
 
 @contextlib.contextmanager
-def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""):
+def cluster(fastgpu, nodes, *more, name="bench", slots=1, in_memory=False, link_rate=""):
     """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the
-    figures. ~/.bashrc, which bash reads for each command that comes over SSH, is empty on its nodes.
+    figures. ~/.bashrc, which bash reads for each command over SSH, is empty on its nodes.
     """
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory(
@@ -65,6 +65,7 @@ def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""
                 "--slots",
                 str(slots),
                 *links,
+                *more,
             ],
             **quiet,
         )

@@ -8,6 +8,7 @@
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/spot_notices.hpp"
+#include "launcher/job_store.hpp"
 #include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
@@ -19,7 +20,8 @@ GuardStatus guard_status_now(Context& context, const state::Cluster& cluster) {
 
 /// Returns the job as its nodes see it now, or its last known state, with a warning, if they do not
 /// answer.
-state::Job now(Context& context, const state::Job& job) {
+state::Job now(Context& context, state::Job job) {
+  if (launcher::has_ended(job)) return job;
   try {
     return refresh_job(context, job);
   } catch (const Error& e) {
@@ -41,6 +43,7 @@ std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view
 }
 
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
+  context.clouds().give_up_soon();
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
     const GuardStatus status = guard_status_now(context, view.cluster);
@@ -81,9 +84,10 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
   else
     jobs = find_jobs(context, name);
   std::vector<JobAndCluster> out;
-  for (const state::Job& job : jobs) {
+  out.reserve(jobs.size());
+  for (state::Job& job : jobs) {
     const auto found = names.find(job.cluster.value);
-    out.push_back({now(context, job), found == names.end() ? "" : found->second});
+    out.push_back({now(context, std::move(job)), found == names.end() ? "" : found->second});
   }
   return out;
 }

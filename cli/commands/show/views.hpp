@@ -66,7 +66,11 @@ struct JobAndCluster {
   state::Job job;
   std::string cluster;
 };
-View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
+/// What a view has: all of it, or only what tables and names show. The rest takes most of the time
+/// with thousands of jobs, because it reads the record of each.
+enum class Wanted : std::uint8_t { all, table };
+View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now,
+             Wanted wanted = Wanted::all);
 
 /// Returns the view of one cluster, node or job. Its `described` part is for people.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);

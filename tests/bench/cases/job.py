@@ -15,7 +15,9 @@ import measure
 
 TITLE = "Jobs"
 REPETITIONS = 9
-SIZES = ((2, 1), (8, 1), (32, 4))  # Nodes, and ranks on each.
+SIZES = ((2, 1), (8, 1), (32, 4), (128, 1))  # Nodes, and ranks on each.
+REPETITIONS_OF_MANY = 3  # On 32 nodes and more.
+SLURM_NODES = 8
 BYTES_OF_RANK = 16_000_000  # Of each of 64 ranks: 1 GB together.
 LINES, BETWEEN_LINES = 60, 0.1
 JOBS_ON_RECORD = 10_000
@@ -49,25 +51,40 @@ def of_nothing(fastgpu, made, per_node):
     nodes = len(made.nodes)
     ranks = nodes * per_node
     ours = [*run_job(fastgpu, made, ranks, "--npernode", str(per_node)), "--", "true"]
+    bare = bare_mpirun(made, ranks, per_node, "true")
+    what = f"`true`, {ranks} ranks on {nodes} nodes"
+    count = REPETITIONS if nodes < 32 else REPETITIONS_OF_MANY
+    return of_overhead(what, ours, bare, "ssh and mpirun", count)
+
+
+def of_overhead(what, ours, bare, bare_name, count):
     measure.run(ours)
-    runs = measure.repeat(
-        {
-            "ours": ours,
-            "bare": bare_mpirun(made, ranks, per_node, "true"),
-        },
-        REPETITIONS if nodes < 32 else 3,
-    )
+    runs = measure.repeat({"ours": ours, "bare": bare}, count)
     wall, cpu = (
         {name: measure.median(r, what) for name, r in runs.items()}
         for what in ("wall", "machine_cpu")
     )
     return row(
-        f"`true`, {ranks} ranks on {nodes} nodes",
+        what,
         f"{wall['ours'] * 1e3:.0f} ms, {cpu['ours']:.2f} s of CPU",
-        f"{wall['bare'] * 1e3:.0f} ms, {cpu['bare']:.2f} s of CPU (ssh and mpirun)",
+        f"{wall['bare'] * 1e3:.0f} ms, {cpu['bare']:.2f} s of CPU ({bare_name})",
         "<= 150 ms more, <= 1.2 of the CPU",
         wall["ours"] - wall["bare"] <= 0.15 and cpu["ours"] <= 1.2 * cpu["bare"],
     )
+
+
+def of_slurm(fastgpu):
+    """The rows of jobs that do nothing, in a Slurm on the nodes, beside its own commands."""
+    with cluster_fixture.cluster(fastgpu, SLURM_NODES, "--scheduler", "slurm") as made:
+        ours = [*run_job(fastgpu, made, SLURM_NODES, "--engine", "slurm"), "--", "true"]
+        way = ["ssh", "-F", made.config, made.names[0]]
+        size = f"-N {SLURM_NODES} -n {SLURM_NODES}"
+        batch = f"sbatch --wait -o /tmp/bench-output {size} --wrap 'srun true'"
+        what = f"`true`, {SLURM_NODES} ranks on {SLURM_NODES} nodes, `--engine slurm`"
+        return [
+            of_overhead(what, ours, [*way, batch], "ssh and sbatch", REPETITIONS),
+            of_overhead(what, ours, [*way, f"srun {size} true"], "ssh and srun", REPETITIONS),
+        ]
 
 
 def of_much_output(fastgpu, made):
@@ -183,12 +200,14 @@ def bench(fastgpu):
                 rows.append(of_one_line(fastgpu, made))
                 rows.append(of_sampling(fastgpu, made))
                 rows.append(of_many_jobs(fastgpu))
+    rows += of_slurm(fastgpu)
     return (
         ["job", "fastgpu", "beside", "target", "met"],
         rows,
         (
             f"Local nodes, which share the cores with all else. `true`: medians of {REPETITIONS} "
-            "runs taken in turns (3 on 32 nodes); the CPU is that of the whole machine. Not "
-            "measured: `--engine slurm` beside srun."
+            f"runs taken in turns ({REPETITIONS_OF_MANY} on 32 nodes and more); the CPU is that of "
+            "the whole machine. ~/.bashrc, which bash reads for each command that comes over SSH, "
+            "is empty on the nodes: fastgpu sends each node three commands, and mpirun one."
         ),
     )

@@ -279,6 +279,26 @@ def test_every_fault_of_the_network_ends_well(user):
     for_each_cloud(user, faulty)
 
 
+def test_clusters_are_shown_as_recorded_while_their_cloud_does_not_answer(user):
+    def silent(customer):
+        customer.create("t", "--detach")
+        customer.sim.faults(
+            {"match": {"vendor": customer.cloud, "count": 1000}, "fault": {"kind": "reset_before"}}
+        )
+        for command in (("get", "clusters"), ("get", "nodes", "t"), ("describe", "cluster", "t")):
+            shown = customer.run("-v", *command)
+            assert_in("t: showing the last known state: ", shown.err)
+            assert_in("attempt 3", shown.err)  # A lost packet does not decide,
+            assert_false("attempt 4" in shown.err, shown.err)  # and nobody waits for minutes.
+            assert_in(b"running", shown.out)
+        customer.sim.faults()
+        shown = customer.run("get", "clusters")
+        assert_false("last known" in shown.err, shown.err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, silent)
+
+
 def test_a_clock_that_differs_by_an_hour_is_set_right(user):
     def skewed(customer):
         for number, seconds in enumerate((-4000, 4000)):

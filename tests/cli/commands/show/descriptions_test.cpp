@@ -277,6 +277,22 @@ TEST_CASE("a job that another version has written is described by what is known 
         "Logs:      ~/.fastgpu/jobs/train-1\n");
 }
 
+TEST_CASE("a table of jobs reads no record, which takes most of the time with many jobs") {
+  int reads = 0;
+  state::Job job{.id = "train-1", .state = state::JobState::succeeded, .created = kNow};
+  job.record = state::Recorded<state::JobRecord>::to_read([&reads] {
+    ++reads;
+    return state::JobRecord{.spec = {}, .placement = {{{"demo-0"}, 0, 1}}};
+  });
+  const std::vector<JobAndCluster> jobs = {{job, "demo"}};
+  const View table = view_of(jobs, kNow, Wanted::table);
+  CHECK(table.names == std::vector<std::string>{"train-1"});
+  CHECK(table.table.rows[0][2].text == "succeeded");
+  CHECK(table.root["jobs"].empty());
+  CHECK(reads == 0);
+  CHECK(view_of(jobs, kNow).root["jobs"][0]["cluster"] == "demo");
+}
+
 TEST_SUITE_END();
 
 }  // namespace
