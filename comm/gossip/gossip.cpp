@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::size_t kStretch = std::size_t{1} << 20;  ///< The numbers that are mixed at once.
 constexpr std::size_t kFlights = 4;                     ///< Stretches on their way at a time.
+/// The most numbers of a parameter that no codec touches, and the most of all such ones as a part
+/// of the model. Biases, the scales of norms and a small last layer decide much: as they are they
+/// cost little, and training needs fewer steps.
+constexpr std::size_t kMostOfSmall = 1024;
+constexpr double kPartOfSmall = 0.02;
 constexpr Reduction kAverage{ElementType::float32, ReduceOp::average};
 
 /// The data that all ranks must have in common before the first step.
@@ -62,7 +67,7 @@ void Gossip::add(const std::string& name, std::span<float> values) {
                                       "is loaded");
   if (!names_.insert(name).second)
     throw Error(ErrorKind::usage, "parameter '" + printable(name) + "' is registered already");
-  parameters_.push_back({name, values, count_});
+  parameters_.push_back({name, values});
   count_ += values.size();
 }
 
@@ -120,18 +125,44 @@ void Gossip::check_same() {
   }
 }
 
+/// Places the parameters, those that no codec touches first, the smallest ones before others.
+/// Returns how many numbers these have.
+std::size_t Gossip::place_parameters() {
+  std::vector<Parameter*> by_size;
+  for (Parameter& each : parameters_)
+    by_size.push_back(&each);
+  if (settings_.codec)
+    std::ranges::stable_sort(by_size, {}, [](const Parameter* p) { return p->values.size(); });
+  const double most = kPartOfSmall * static_cast<double>(count_);
+  std::size_t at = 0, of_small = 0;
+  for (Parameter* const each : by_size) {
+    each->at = at;
+    at += each->values.size();
+    const bool is_small = each->values.size() <= kMostOfSmall && static_cast<double>(at) <= most;
+    if (settings_.codec && is_small) of_small = at;
+  }
+  return of_small;
+}
+
 void Gossip::lay_out() {
+  const std::size_t of_small = place_parameters();
   const std::size_t places = plan_.places();
   slice_ = (count_ + places - 1) / places;
   numbers_.assign(slice_ * places, 0);
   if (places > 1) mine_.assign(slice_, 0);
   scratch_.assign(std::min(slice_, kStretch), 0);
   const std::size_t neighbours = plan_.row_at(0).from.size();
+  const std::size_t begin = plan_.place() * slice_;
+  const std::size_t small = std::min(of_small - std::min(of_small, begin), slice_);
   stretches_.clear();
-  for (std::size_t at = 0; at < slice_; at += kStretch) {
-    const std::size_t count = std::min(kStretch, slice_ - at);
-    stretches_.push_back({at, count, make_mixer(plan_.method(), count, neighbours)});
-  }
+  const auto add_stretches = [&](std::size_t from, std::size_t to, MixMethod method) {
+    for (std::size_t at = from; at < to; at += kStretch) {
+      const std::size_t count = std::min(kStretch, to - at);
+      stretches_.push_back({at, count, make_mixer(method, count, neighbours)});
+    }
+  };
+  add_stretches(0, small, MixMethod::averaging);
+  add_stretches(small, slice_, plan_.method());
 }
 
 void Gossip::begin() {

@@ -63,7 +63,7 @@ class Gossip {
   struct Parameter {
     std::string name;
     std::span<float> values;
-    std::size_t at = 0;  ///< The index of its first number in `numbers_`.
+    std::size_t at = 0;  ///< The index of its first number in `numbers_`, once these are laid out.
   };
   /// A part of this rank's slice that is mixed at once.
   struct Stretch {
@@ -81,6 +81,7 @@ class Gossip {
 
   void begin();
   void check_same();
+  std::size_t place_parameters();
   void lay_out();
   std::span<float> slice() { return std::span(numbers_).subspan(plan_.place() * slice_, slice_); }
   const Codec* codec_of(const GuardRung& rung);

@@ -142,7 +142,7 @@ double usual_step_size(const CodecChoice& codec) noexcept {
     case CodecId::one_bit:
       return 0.2;
     case CodecId::top_k:
-      return std::clamp(2 * codec.part, 0.001, 0.5);
+      return std::clamp(5 * codec.part, 0.001, 0.5);
     case CodecId::power_sgd:
       break;
   }

@@ -13,7 +13,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kGossipMagic = 0x66676770;  ///< "fggp"
-constexpr std::uint8_t kGossipFormat = 2;
+constexpr std::uint8_t kGossipFormat = 3;
 constexpr std::size_t kFixed = 4 + 1 + 4 + 4 + 5 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8 + kSealBytes;
 
 [[noreturn]] void refuse_state(const std::string& what) {

@@ -53,13 +53,13 @@ TEST_CASE("the step size is taken back first, then compression is eased, then ex
       {kOnePercent,
        {},
        1.25,
-       {"topk:0.01 0.020", "topk:0.04 0.080", "topk:0.01 0.020 exact 2", last}},
-      {kOnePercent, 0.01, 0.4, {"topk:0.01 0.010", "topk:0.04 0.080", last}},
+       {"topk:0.01 0.050", "topk:0.04 0.200", "topk:0.01 0.050 exact 2", last}},
+      {kOnePercent, 0.01, 0.4, {"topk:0.01 0.010", "topk:0.04 0.200", last}},
       {kOnePercent,
-       0.1,
+       0.2,
        6,
-       {"topk:0.01 0.100", "topk:0.01 0.050", "topk:0.01 0.020", "topk:0.04 0.080",
-        "topk:0.01 0.020 exact 7", "topk:0.01 0.020 exact 3", last}},
+       {"topk:0.01 0.200", "topk:0.01 0.100", "topk:0.01 0.050", "topk:0.04 0.200",
+        "topk:0.01 0.050 exact 7", "topk:0.01 0.050 exact 3", last}},
       {{CodecId::one_bit}, {}, 1.25, {"1bit 0.200", "int8 0.800", "1bit 0.200 exact 2", last}},
       {{CodecId::one_bit}, 0.5, 0, {"1bit 0.500", "1bit 0.200", "int8 0.800", last}},
       {{CodecId::int8}, 1.0, 1.25, {"int8 1.000", "int8 0.800 exact 2", last}},
@@ -98,7 +98,7 @@ void check_decisions(std::span<const GuardRow> rows, const std::vector<GuardRung
 
 TEST_CASE("a table of measurements leads to the guard's decisions with codes") {
   using enum GuardAction;
-  const auto rungs = guard_rungs(with_codec(kOnePercent, 0.05), MixMethod::difference, kPlain.lag);
+  const auto rungs = guard_rungs(with_codec(kOnePercent, 0.1), MixMethod::difference, kPlain.lag);
   REQUIRE(rungs.size() == 5);
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
