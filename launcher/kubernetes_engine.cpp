@@ -28,6 +28,7 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGlanceAtServer{5'000};
+constexpr milliseconds kLastWordsAtServer{30'000};
 constexpr milliseconds kStopAtServer{30'000};
 
 JobOutcome gone_outcome() {
@@ -244,7 +245,7 @@ class KubernetesEngine final : public JobEngine {
         const bool is_read =
             !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
         if (is_over && is_read)
-          return seen->job ? outcome_of(id, job, *seen, cancel) : gone_outcome();
+          return seen->job ? outcome_of_ended(id, job, *seen, cancel) : gone_outcome();
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::interrupted) throw;
         break;
@@ -319,10 +320,9 @@ class KubernetesEngine final : public JobEngine {
     if (outcome.cause != JobEndCause::failure || !seen.pod->has_log) return outcome;
     try {
       constexpr std::uint64_t kLastLines = 500;
-      const LinkedCancel limit(cancel, kGlanceAtServer);
       LastWords last;
       PodLogReader(api_, job, {.tail = kLastLines}, last)
-          .read(seen.pod->name, LogMode::what_there_is, true, limit.both());
+          .read(seen.pod->name, LogMode::what_there_is, true, cancel);
       const MpiJobSize size{.slots = seen.job->slots, .ranks = total_ranks(job.placement)};
       auto failure = failure_named_by_mpirun(last.of_mpirun(), id, size);
       if (!failure) return outcome;
@@ -332,6 +332,13 @@ class KubernetesEngine final : public JobEngine {
       return outcome;
     }
     return outcome;
+  }
+
+  /// Returns the same for who has followed the job until now, and has time for the end of the log.
+  JobOutcome outcome_of_ended(const std::string& id, const JobRecord& job, const SeenMpiJob& seen,
+                              const Cancel& cancel) {
+    const LinkedCancel limit(cancel, kLastWordsAtServer);
+    return outcome_of(id, job, seen, limit.both());
   }
 
   /// Looks at a job. Absent if the server does not answer. Throws once it has not done so for long.

@@ -37,6 +37,7 @@ struct Strip {
 
 Strip strip_of(const Table& table, std::size_t index, Titles titles) {
   Strip strip{.column = &table.columns[index]};
+  strip.cells.reserve(table.rows.size() + 1);
   if (titles == Titles::shown)
     strip.cells.emplace_back(escaped(strip.column->title, Layout::one_line), Color::bold);
   for (const auto& row : table.rows)
@@ -116,18 +117,21 @@ Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
 /// terminal.
 void print_line(const std::vector<const Strip*>& line, std::size_t row, std::size_t indent,
                 bool colored, Styled& out) {
-  std::vector<std::vector<std::string>> pieces;
+  std::vector<std::vector<std::string>> prose(line.size());  // The lines of each cell of prose.
   std::size_t height = 1;
-  for (const Strip* strip : line) {
-    const std::string& text = strip->cells[row].text;
-    pieces.push_back(strip->is_prose() ? wrapped(text, strip->width)
-                                       : std::vector<std::string>{text});
-    height = std::max(height, pieces.back().size());
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!line[i]->is_prose()) continue;
+    prose[i] = wrapped(line[i]->cells[row].text, line[i]->width);
+    height = std::max(height, prose[i].size());
   }
+  const auto piece = [&](std::size_t i, std::size_t at) -> std::string_view {
+    if (!line[i]->is_prose()) return at == 0 ? std::string_view(line[i]->cells[row].text) : "";
+    return at < prose[i].size() ? std::string_view(prose[i][at]) : "";
+  };
   for (std::size_t at = 0; at < height; ++at) {
     std::size_t blanks = indent;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string text = at < pieces[i].size() ? pieces[i][at] : "";
+      const std::string_view text = piece(i, at);
       if (!text.empty()) {
         out += std::string(blanks, ' ');
         out += Styled::painted(text, line[i]->cells[row].color, colored);

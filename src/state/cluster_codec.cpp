@@ -37,7 +37,7 @@ Recorded<Part> read_part(const Cluster& cluster, Parse parse) {
 }
 
 std::string spec_text(const Cluster& cluster) {
-  const std::string& read = RecordText::of(cluster.spec_text);
+  const std::string read = RecordText::of(cluster.spec_text);
   if (!cluster.provider_spec.is_new() && !cluster.guards.is_new() && !cluster.scheduler.is_new())
     return read;
   json object = try_parse_json(read.empty() ? "{}" : read);

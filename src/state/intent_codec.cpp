@@ -55,7 +55,7 @@ IntentDetail parse_detail(std::string_view action, const std::string& text) {
 }  // namespace
 
 std::string detail_text_of(const Intent& intent) {
-  const std::string& read = RecordText::of(intent.detail_text);
+  const std::string read = RecordText::of(intent.detail_text);
   if (!intent.detail.is_new()) return read;
   const IntentDetail& detail = *intent.detail;
   if (const auto* node = std::get_if<NodeIndex>(&detail)) return std::to_string(node->value);

@@ -255,14 +255,14 @@ std::string record_text_of(const Job& job) {
 }
 
 void read_record_text(Job& job, std::string text) {
-  job.record = Recorded<JobRecord>::to_read([id = job.id, text] {
-    try {
-      return parse_job_record(text);
-    } catch (const Error& e) {
-      throw e.during("job '" + id + "'");
-    }
-  });
-  RecordText::keep(job.text, std::move(text));
+  job.record = Recorded<JobRecord>::to_read(
+      [id = job.id, kept = RecordText::keep(job.text, std::move(text))] {
+        try {
+          return parse_job_record(*kept);
+        } catch (const Error& e) {
+          throw e.during("job '" + id + "'");
+        }
+      });
 }
 
 }  // namespace fastgpu::state

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,7 +41,7 @@ enum class JobState : std::uint8_t {
 /// unchanged is written as it was read, and fields of a newer fastgpu stay.
 class ReadText {
   friend struct RecordText;
-  std::string text_{};
+  std::shared_ptr<const std::string> text_{};
 };
 
 struct Cluster {

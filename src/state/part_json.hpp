@@ -1,6 +1,7 @@
 // The JSON of the parts of records. Only src/state includes this.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,13 @@ namespace fastgpu::state {
 
 /// The access to texts that records were read from.
 struct RecordText {
-  static const std::string& of(const ReadText& text) noexcept { return text.text_; }
-  static void keep(ReadText& text, std::string read) { text.text_ = std::move(read); }
+  /// Returns "" if nothing was read.
+  static std::string of(const ReadText& text) { return text.text_ ? *text.text_ : ""; }
+  /// Returns the text that is kept; it is not copied again.
+  static std::shared_ptr<const std::string> keep(ReadText& text, std::string read) {
+    text.text_ = std::make_shared<const std::string>(std::move(read));
+    return text.text_;
+  }
 };
 
 // Reading throws ErrorKind::local for text that fastgpu cannot have written, but ErrorKind::usage

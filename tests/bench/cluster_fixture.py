@@ -70,7 +70,9 @@ def cluster(fastgpu, nodes, *more, name="bench", slots=1, in_memory=False, link_
             **quiet,
         )
         try:
-            subprocess.run([fastgpu, "exec", name, "--", "sh", "-c", ": >~/.bashrc"], **quiet)
+            # A few at a time: 128 shells at once would keep others waiting for their logins.
+            make_empty = ["--", "sh", "-c", ": >~/.bashrc"]
+            subprocess.run([fastgpu, "exec", "--fanout", "16", name, *make_empty], **quiet)
             yield BenchCluster(fastgpu, name, folder)
         finally:
             subprocess.run([fastgpu, "delete", "cluster", name, "--yes"], **quiet)

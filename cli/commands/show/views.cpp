@@ -354,6 +354,8 @@ View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, Wanted w
                         {"REASON", true, Fit::prose}};
   view.root = document("jobs");
   view.root["jobs"] = Json::array();
+  view.names.reserve(jobs.size());
+  view.table.rows.reserve(jobs.size());
   for (const auto& [job, cluster] : jobs) {
     view.names.push_back(job.id);
     view.table.rows.push_back({job.id, cluster, state_cell(state::to_string(job.state)),

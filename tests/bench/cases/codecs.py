@@ -22,7 +22,7 @@ from cases.comm_figures import MIB
 from pages import write_page
 
 ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "3"))
-SEEDS = int(os.environ.get("FASTGPU_BENCH_SEEDS", "3"))
+SEEDS = {"softmax": 3, "mlp": 8}  # The steps of the mlp differ by a tenth from seed to seed.
 STEPS = {
     "softmax": 400,
     "mlp": 300,
@@ -37,7 +37,7 @@ def training(programs, network, ranks, shards):
     """A list of results: each way and seed."""
     steps = int(STEPS[network] * SPARE)
     words = [PEERS / "codec_training.py", PACKAGE, programs.library, network, ranks, shards]
-    results = lines_of([programs.python, *map(str, [*words, SEEDS, steps])])
+    results = lines_of([programs.python, *map(str, [*words, SEEDS[network], steps])])
     return {f"training {network} {ranks} {shards}": results}
 
 

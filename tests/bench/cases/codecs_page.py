@@ -317,9 +317,8 @@ def page(found, steps, missing):
             "like shards. With `memory=0.01` ranks remember what they send again and again, and "
             "send what differs: the bytes are the same. Neither a warm-up nor a momentum of the "
             "codec makes up for that.\n\n"
-            "An entry of `topk` has 4 bytes, a place and a bfloat16. So were measured the ways "
-            "with `memory=0.01`, and `topk:0.01` by the mlp on 8 ranks; the other ways with `topk` "
-            "while it had 6, a place and a float32."
+            "An entry of `topk` has 4 bytes, a place and a bfloat16. Gossip with a codec averages "
+            "the smallest parameters as they are: of the mlp, all but the first layer's weights."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)
