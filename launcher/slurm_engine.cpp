@@ -6,15 +6,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "agent/protocol/files.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
-#include "base/periodic_thread.hpp"
 #include "base/quote.hpp"
 #include "base/random.hpp"
+#include "base/wait.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/following.hpp"
@@ -35,6 +36,7 @@ constexpr const char* kSlurmScript =
 constexpr milliseconds kSubmitTimeout{60'000};
 constexpr milliseconds kAnswerTimeout{30'000};
 constexpr milliseconds kSoon{5'000};
+constexpr milliseconds kFirstPause{250};  ///< Between the first two questions about a job.
 /// The programs of Slurm wait about five seconds for a controller that is gone.
 constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
@@ -125,18 +127,17 @@ class SlurmWatch {
              LinkedCancel& following)
       : asking_(asking),
         head_(head),
-        controller_timeout_(times.controller_timeout),
+        times_(times),
         id_(std::move(id)),
         following_(following),
-        thread_(
-            times.between_questions, [this] { look(); }, PeriodicThread::First::at_once) {}
+        thread_([this] { ask_again_and_again(); }) {}
   ~SlurmWatch() { end(); }
   SlurmWatch(const SlurmWatch&) = delete;
   SlurmWatch& operator=(const SlurmWatch&) = delete;
 
   void end() {
     ended_.request();
-    thread_.stop();
+    if (thread_.joinable()) thread_.join();
   }
 
   std::optional<SlurmJob> job() const {
@@ -149,8 +150,17 @@ class SlurmWatch {
   }
 
  private:
+  /// The pauses grow, so that the end of a short job is seen soon and a long one costs little.
+  void ask_again_and_again() {
+    milliseconds pause = kFirstPause;
+    while (!is_done_ && !ended_.requested()) {
+      look();
+      wait_or_cancel(std::min(pause, times_.between_questions), ended_);
+      pause = std::min(pause * 3 / 2, times_.between_questions);
+    }
+  }
+
   void look() noexcept try {
-    if (is_done_) return;
     const auto seen = ask_slurm(asking_, head_, id_, kAnswerTimeout, ended_);
     silent_since_.reset();
     if (!seen || seen->phase != SlurmPhase::ended) return;
@@ -173,7 +183,7 @@ class SlurmWatch {
     if (!may_pass) return fail(error);
     const auto now = SteadyClock::now();
     if (!silent_since_) silent_since_ = now;
-    if (now - *silent_since_ >= controller_timeout_) fail(error);
+    if (now - *silent_since_ >= times_.controller_timeout) fail(error);
   }
 
   void fail(const Error& error) noexcept {
@@ -187,7 +197,7 @@ class SlurmWatch {
 
   ssh::Client& asking_;
   const ssh::Host& head_;
-  milliseconds controller_timeout_;
+  SlurmTimes times_;
   std::string id_;
   LinkedCancel& following_;
   Cancel ended_;
@@ -196,7 +206,7 @@ class SlurmWatch {
   mutable std::mutex mutex_;
   std::optional<SlurmJob> job_{};
   std::optional<Error> failure_{};
-  PeriodicThread thread_;  ///< The last member: the thread uses all others.
+  std::jthread thread_;  ///< The last member: the thread uses all others.
 };
 
 /// Submits jobs on the head. Ranks find their plan in their home directory, and write their logs

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/outcome.hpp"
@@ -22,16 +21,16 @@ class Recorded {
   /// A new value, which the store has yet to write.
   template <std::convertible_to<T> Value>
   Recorded(Value value)  // NOLINT(google-explicit-constructor)
-      : part_(std::make_shared<Part>(Outcome<T>(T(std::move(value))))) {}
+      : part_(known(Outcome<T>(T(std::move(value))))) {}
 
-  static Recorded as_read(T value) { return Recorded(Outcome<T>(std::move(value))); }
-  static Recorded unreadable(const Error& reason) { return Recorded(Outcome<T>(reason)); }
+  static Recorded as_read(T value) { return Recorded(known(Outcome<T>(std::move(value)))); }
+  static Recorded unreadable(const Error& reason) { return Recorded(known(Outcome<T>(reason))); }
   /// Returns a value that `read` returns when it is first used. An Error of `read` is the reason
   /// why it cannot be read.
   static Recorded to_read(std::function<T()> read) {
-    Recorded recorded(std::nullopt);
-    recorded.part_->read = std::move(read);
-    return recorded;
+    auto part = std::make_shared<Part>();
+    part->read = std::move(read);
+    return Recorded(std::move(part));
   }
 
   /// Returns the value. Throws the reason if it cannot be read.
@@ -39,7 +38,8 @@ class Recorded {
     static const T kDefault{};
     if (!part_) return kDefault;
     std::call_once(part_->is_read, [this] {
-      if (part_->read) part_->outcome = attempt(std::exchange(part_->read, {}));
+      if (part_->outcome) return;
+      part_->outcome = std::make_unique<Outcome<T>>(attempt(std::exchange(part_->read, {})));
     });
     return part_->outcome->value();
   }
@@ -49,16 +49,19 @@ class Recorded {
   bool is_new() const noexcept { return is_new_; }
 
  private:
+  /// A part that nobody has read is small: thousands of jobs are listed without their records.
   struct Part {
-    explicit Part(std::optional<Outcome<T>> known) : outcome(std::move(known)) {}
-
     std::once_flag is_read;
     std::function<T()> read;
-    std::optional<Outcome<T>> outcome;
+    std::unique_ptr<Outcome<T>> outcome;
   };
 
-  explicit Recorded(std::optional<Outcome<T>> outcome)
-      : part_(std::make_shared<Part>(std::move(outcome))), is_new_(false) {}
+  static std::shared_ptr<Part> known(Outcome<T> outcome) {
+    auto part = std::make_shared<Part>();
+    part->outcome = std::make_unique<Outcome<T>>(std::move(outcome));
+    return part;
+  }
+  explicit Recorded(std::shared_ptr<Part> part) : part_(std::move(part)), is_new_(false) {}
 
   std::shared_ptr<Part> part_;  // None for a default value.
   bool is_new_ = true;

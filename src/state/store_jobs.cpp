@@ -25,7 +25,10 @@ Job job_of(const sqlite::Statement& row) {
 }  // namespace
 
 std::vector<Job> Store::jobs() const {
+  sqlite::Statement count = database_->query("SELECT count(*) FROM jobs");
+  count.step();
   std::vector<Job> jobs;
+  jobs.reserve(static_cast<std::size_t>(count.number(0)));
   sqlite::Statement rows = database_->query(std::string(kSelectJobs) + "ORDER BY sequence DESC");
   while (rows.step())
     jobs.push_back(job_of(rows));
