@@ -35,8 +35,8 @@ class CloudFactory {
   CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel);
 
   void show_calls() noexcept { calls_.show_all(); }
-  /// Clouds that are made from now on give up within seconds: for a command that can show what is on
-  /// record in place of an answer.
+  /// Clouds that are made from now on give up within seconds: for a command that can show what is
+  /// on record in place of an answer.
   void give_up_soon() noexcept { backoff_ = {.attempts = 3, .deadline = std::chrono::seconds(5)}; }
 
   /// Returns the cloud; null for an unknown name.
