@@ -166,7 +166,7 @@ void put_engine(json& object, const JobRecord& record) {
   if (!record.engine_job.nodes.empty()) object["engine_nodes"] = record.engine_job.nodes;
 }
 
-JobRecord parse_job_record(const std::string& text) {
+JobRecord parse_job_record(const std::string& text) try {
   const json object = parse_json(text, "the job's record");
   const auto schema = field<std::string>(object, "schema");
   if (schema != kJobSchema)
@@ -206,6 +206,8 @@ JobRecord parse_job_record(const std::string& text) {
   record.restarts = object.value("restarts", 0);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
+} catch (const json::exception& e) {  // A field that may be absent has another type.
+  throw Error(ErrorKind::remote, std::string("the job's record: ") + e.what());
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ class Recorded {
     if (!part_) return kDefault;
     std::call_once(part_->is_read, [this] {
       if (part_->outcome) return;
-      part_->outcome = std::make_unique<Outcome<T>>(attempt(std::exchange(part_->read, {})));
+      part_->outcome = std::make_unique<Outcome<T>>(attempt(part_->read));
+      part_->read = {};
     });
     return part_->outcome->value();
   }

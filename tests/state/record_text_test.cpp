@@ -288,8 +288,12 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
 }
 
 TEST_CASE("a job whose record is damaged is listed, and its record stays as it is") {
-  for (const std::string text : {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})",
-                                 R"({"schema":"fastgpu.job/1","name":3})"}) {
+  for (const std::string text :
+       {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})", R"({"schema":"fastgpu.job/1","name":3})",
+        R"({"schema":"fastgpu.job/1","name":"x","command":[],
+                                     "directory":"","sync":"","timeout_ms":0,"detached":false,
+                                     "nodes":[{"name":"a","first":0,"ranks":1}],
+                                     "retries":"many"})"}) {
     CAPTURE(text);
     const Job job = read_job(text);
     const Error e = failure_of([&] { static_cast<void>(*job.record); });
