@@ -37,6 +37,7 @@ struct Prepared {
   const char* directory = nullptr;
   Grouping grouping = Grouping::shared;
   OnParentDeath on_parent_death = OnParentDeath::live_on;
+  OnBrokenPipe on_broken_pipe = OnBrokenPipe::kill;
   pid_t parent = 0;
   int report = -1;
 };
@@ -68,6 +69,7 @@ void reset_signals() {
 
 [[noreturn]] void become(Prepared& plan) {
   reset_signals();
+  if (plan.on_broken_pipe == OnBrokenPipe::fail) ::signal(SIGPIPE, SIG_IGN);
   if (plan.grouping == Grouping::group) ::setpgid(0, 0);
   if (plan.grouping == Grouping::session) ::setsid();
   if (plan.on_parent_death == OnParentDeath::kill) {
@@ -135,6 +137,7 @@ Child::Child(const Command& command) {
   if (!command.directory.empty()) plan.directory = command.directory.c_str();
   plan.grouping = command.grouping;
   plan.on_parent_death = command.on_parent_death;
+  plan.on_broken_pipe = command.on_broken_pipe;
   plan.parent = ::getpid();
   Pipe trouble = make_pipe();
   plan.report = trouble.write_end.get();

@@ -23,6 +23,9 @@ enum class Grouping : std::uint8_t {
 /// What happens to the child when the thread that started it ends.
 enum class OnParentDeath : std::uint8_t { live_on, kill };
 
+/// What a write to a pipe or a socket without a reader does to the child.
+enum class OnBrokenPipe : std::uint8_t { kill, fail };
+
 /// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays
 /// open here.
 struct ChildStream {
@@ -40,6 +43,7 @@ struct Command {
   std::optional<std::vector<std::string>> environment{};
   Grouping grouping = Grouping::shared;
   OnParentDeath on_parent_death = OnParentDeath::live_on;
+  OnBrokenPipe on_broken_pipe = OnBrokenPipe::kill;
 };
 
 /// Returns our own environment as "K=V".

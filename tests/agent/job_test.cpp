@@ -80,6 +80,15 @@ TEST_CASE("a job outlives the connection that started it and keeps its status") 
   CHECK(seen.logs.at("launcher.err") == "trouble\n");
 }
 
+TEST_CASE("a broken pipe does not kill the launcher, but a program of a rank as usual") {
+  Job job("kill -PIPE $$; " + kOneRank, "kill -PIPE $$; echo alive");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].how.code == 128 + SIGPIPE);  // That of the rank, which the launcher became.
+  CHECK(seen.logs.count("0.out") == 0);
+}
+
 TEST_CASE("starting twice is one start") {
   Job job("echo once; sleep 0.3");
   CHECK(job.start().status.ok());
