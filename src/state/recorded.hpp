@@ -35,8 +35,8 @@ class Recorded {
 
   /// Returns the value. Throws the reason if it cannot be read.
   const T& operator*() const {
-    static const T kDefault{};
-    if (!part_) return kDefault;
+    static const T initial{};
+    if (!part_) return initial;
     std::call_once(part_->is_read, [this] {
       if (part_->outcome) return;
       part_->outcome = std::make_unique<Outcome<T>>(attempt(part_->read));

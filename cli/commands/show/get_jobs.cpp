@@ -10,8 +10,8 @@ Action make_get_jobs_command(Arguments& arguments) {
   const auto options = describe_name(arguments, "Show only this one", Values::job, Need::optional);
   return [options](Context& context) {
     const auto jobs = wanted_jobs(context, options->name);
-    const Wanted wanted = context.ui().wants_document() ? Wanted::all : Wanted::table;
-    context.ui().show(view_of(jobs, std::chrono::system_clock::now(), wanted));
+    const ViewParts parts = context.ui().wants_document() ? ViewParts::all : ViewParts::table;
+    context.ui().show(view_of(jobs, std::chrono::system_clock::now(), parts));
     return 0;
   };
 }

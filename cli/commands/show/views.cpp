@@ -343,7 +343,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   return view;
 }
 
-View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, Wanted wanted) {
+View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewParts parts) {
   View view;
   view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
   view.table.columns = {{"JOB"},
@@ -360,7 +360,7 @@ View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, Wanted w
     view.names.push_back(job.id);
     view.table.rows.push_back({job.id, cluster, state_cell(state::to_string(job.state)),
                                exit_word(job), age(job.created, now), job.reason});
-    if (wanted == Wanted::table) continue;
+    if (parts == ViewParts::table) continue;
     Json item = to_json(job);
     item["cluster"] = cluster;
     view.root["jobs"].push_back(std::move(item));

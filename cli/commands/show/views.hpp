@@ -68,9 +68,9 @@ struct JobAndCluster {
 };
 /// What a view has: all of it, or only what tables and names show. The rest takes most of the time
 /// with thousands of jobs, because it reads the record of each.
-enum class Wanted : std::uint8_t { all, table };
+enum class ViewParts : std::uint8_t { all, table };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now,
-             Wanted wanted = Wanted::all);
+             ViewParts parts = ViewParts::all);
 
 /// Returns the view of one cluster, node or job. Its `described` part is for people.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);

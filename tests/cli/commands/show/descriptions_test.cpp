@@ -285,7 +285,7 @@ TEST_CASE("a table of jobs reads no record, which takes most of the time with ma
     return state::JobRecord{.spec = {}, .placement = {{{"demo-0"}, 0, 1}}};
   });
   const std::vector<JobAndCluster> jobs = {{job, "demo"}};
-  const View table = view_of(jobs, kNow, Wanted::table);
+  const View table = view_of(jobs, kNow, ViewParts::table);
   CHECK(table.names == std::vector<std::string>{"train-1"});
   CHECK(table.table.rows[0][2].text == "succeeded");
   CHECK(table.root["jobs"].empty());
