@@ -16,7 +16,7 @@ std::string below_fastgpu(const ClusterAccess& access) {
 
 /// Returns the line for the key exchange; empty if the program's own order is right. Since version
 /// 9 ssh begins with one that also resists quantum computers, which takes the caller 0.1 s of a
-/// core for each node. What ranks say to each other on the same network is not even encrypted.
+/// core for each node. Traffic between ranks on the same network is not encrypted at all.
 std::string key_exchange(const std::string& ssh_version) {
   constexpr std::string_view kName = "OpenSSH_";
   constexpr int kFirstVersion = 9;

@@ -34,8 +34,8 @@ std::string mpirun_name(const Peer& peer, std::size_t place);
 /// Returns the directory of a cluster's files on a node, relative to home.
 std::string access_directory(const ClusterAccess& access);
 
-/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu", for a node
-/// that says so of itself.
+/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu", for the node
+/// with these facts.
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
                                            const agent::JobNodeFacts& node);
 

@@ -334,7 +334,7 @@ class KubernetesEngine final : public JobEngine {
     return outcome;
   }
 
-  /// Returns the same for who has followed the job until now, and has time for the end of the log.
+  /// Returns the same after the job was followed. Reading the end of the log may then take longer.
   JobOutcome outcome_of_ended(const std::string& id, const JobRecord& job, const SeenMpiJob& seen,
                               const Cancel& cancel) {
     const LinkedCancel limit(cancel, kLastWordsAtServer);

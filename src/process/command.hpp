@@ -23,7 +23,7 @@ enum class Grouping : std::uint8_t {
 /// What happens to the child when the thread that started it ends.
 enum class OnParentDeath : std::uint8_t { live_on, kill };
 
-/// What a write to a pipe or a socket without a reader does to the child.
+/// A write to a pipe or a socket without a reader kills the child, or it fails.
 enum class OnBrokenPipe : std::uint8_t { kill, fail };
 
 /// A stream's mode, or one of our descriptors for the child. The descriptor is borrowed and stays

@@ -50,7 +50,7 @@ class Recorded {
   bool is_new() const noexcept { return is_new_; }
 
  private:
-  /// A part that nobody has read is small: thousands of jobs are listed without their records.
+  /// It is small until it is read: thousands of jobs are listed without their records.
   struct Part {
     std::once_flag is_read;
     std::function<T()> read;

@@ -66,8 +66,8 @@ struct JobAndCluster {
   state::Job job;
   std::string cluster;
 };
-/// What a view has: all of it, or only what tables and names show. The rest takes most of the time
-/// with thousands of jobs, because it reads the record of each.
+/// A view has all of its parts, or only those that tables and names show. The others take most of
+/// the time with thousands of jobs, because they need the record of each.
 enum class ViewParts : std::uint8_t { all, table };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now,
              ViewParts parts = ViewParts::all);

@@ -54,8 +54,9 @@ process::Command command_of(const JobPlan& plan, const LeaseListener* ranks, con
   command.err.fd = err.get();
   command.directory = below_home(plan.directory);
   command.grouping = process::Grouping::session;
-  // mpirun of Open MPI 4 takes its handler of SIGPIPE away before it closes its connections, and
-  // would be killed by a daemon that has left first. Programs of ranks get the usual behaviour.
+  // At its end mpirun of Open MPI 4 removes its handler of SIGPIPE before it closes its
+  // connections. A daemon that has ended before would then kill it. Programs of ranks get the usual
+  // behaviour.
   command.on_broken_pipe = process::OnBrokenPipe::fail;
   command.environment = process::current_environment();
   for (const std::string& assignment : plan.environment)

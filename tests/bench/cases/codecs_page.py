@@ -108,16 +108,17 @@ def training_tables(found, steps):
     texts = []
     for (network, ranks), results in trainings(found).items():
         runs = Runs(results, steps[network])
-        seeds = len({each["seed"] for each in results})
-        head = ["way"]
+        head, seeds = ["way"], []
         for shards in runs.shards:
             name = "like shards" if shards == "iid" else "sorted by label"
+            count = len({each["seed"] for each in results if each["shards"] == shards})
+            seeds.append(f"{count} seeds ({name})")
             head += [f"{name}: loss", "accuracy", "steps / float32's", "bytes saved, times"]
         rows = [runs.row(way) for way in runs.ways]
         texts.append(
             f"### {network}, {ranks} ranks\n\n{results[0]['parameters']:,} parameters, batches of "
-            f"64 on each rank, {seeds} seeds; the loss is that after {runs.steps} steps, the "
-            f"accuracy that at the end.\n\n" + table(head, rows)
+            f"64 on each rank, {' and '.join(seeds)}; the loss is that after {runs.steps} steps, "
+            f"the accuracy that at the end.\n\n" + table(head, rows)
         )
     return texts
 
@@ -317,8 +318,12 @@ def page(found, steps, missing):
             "like shards. With `memory=0.01` ranks remember what they send again and again, and "
             "send what differs: the bytes are the same. Neither a warm-up nor a momentum of the "
             "codec makes up for that.\n\n"
-            "An entry of `topk` has 4 bytes, a place and a bfloat16. Gossip with a codec averages "
-            "the smallest parameters as they are: of the mlp, all but the first layer's weights."
+            "An entry of `topk` has 4 bytes, a place and a bfloat16, and gossip with a codec "
+            "averages the smallest parameters as they are: of the mlp, all but the first layer's "
+            "weights. So were measured the mlp on 4 ranks with like shards, and, without gossip, "
+            "the ways with `memory=0.01` and `topk:0.01` by the mlp on 8 ranks. The others were "
+            "measured before: an entry had 6 bytes, a place and a float32, and gossip coded all "
+            "parameters."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)
