@@ -336,8 +336,9 @@ bool Runner::awaits(const Operation& operation, Rank peer) const {
 void Runner::fail(const Error& error) noexcept {
   if (failure_) return;
   failure_ = error;
-  routes_.abandon();
+  // The reason goes first: once a transport is abandoned, its peers may see an error of their own.
   if (!is_trouble_known_) send_abort(error);
+  routes_.abandon();
   for (const auto& operation : active_)
     if (!operation->is_done()) operation->fail(error.during(describe(operation->work())));
   if (!active_.empty()) failure_ = error.during(describe(active_.front()->work()));

@@ -43,7 +43,7 @@ class ControlChannel {
   virtual void answer(Rank peer, std::span<const std::byte> answer) = 0;
 
   /// Sends every rank that is still there the reason why this one gives up, and waits until all
-  /// have it, but no longer than `limit`.
+  /// have it, but no longer than `limit`. Messages that have not left yet are dropped.
   virtual void send_abort(std::span<const std::byte> reason,
                           std::chrono::milliseconds limit) noexcept = 0;
 

@@ -573,6 +573,7 @@ void TcpTransport::abandon() noexcept {
 
 void TcpTransport::send_abort(std::span<const std::byte> bytes,
                               std::chrono::milliseconds limit) noexcept {
+  abandon();  // Messages would only delay it.
   const Deadline deadline(limit);
   const auto is_open = [](const auto& known) { return known && known->is_open(); };
   for (const auto& known : peers_)

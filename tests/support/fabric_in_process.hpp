@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,7 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::atomic<bool> refuses_devices{false};  ///< Memory of GPUs cannot be registered.
   std::atomic<int> device_registrations{0};  ///< The part of `registrations` that are of a GPU.
   std::atomic<int> stops{0};
+  std::chrono::milliseconds pause_of_stop{0};  ///< For which an endpoint that stops holds its rank.
   std::atomic<std::size_t> longest_queue{0};  ///< The most completions that an endpoint has kept.
 
  private:
@@ -217,6 +220,7 @@ class FabricWire::End final : public comm::fabric::FabricEndpoint {
   void stop() noexcept override {
     ++wire_->stops;
     leave();
+    std::this_thread::sleep_for(wire_->pause_of_stop);
   }
 
  private:

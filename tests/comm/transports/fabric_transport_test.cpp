@@ -828,8 +828,31 @@ TEST_CASE("ranks that wait for each other by the fabric get an error that says s
         comm.all_reduce(std::span(values), ReduceOp::sum);
     });
     CHECK(std::chrono::steady_clock::now() - begin < 100s);
-    for (const auto& outcome : outcomes)
-      CHECK(mentions(failure_in(outcome), "none can go on"));
+    for (const auto& outcome : outcomes) {
+      const Error failure = failure_in(outcome);
+      INFO("failure: ", std::string(failure.what()));
+      CHECK(mentions(failure, "none can go on"));
+    }
+  }
+}
+
+TEST_CASE("a rank that gives up tells why before its endpoint stops") {
+  for (const fabric::Put put : fabric::kPuts) {
+    const auto wire = std::make_shared<FabricWire>(WireTraits{.put = put});
+    wire->pause_of_stop = 200ms;
+    auto ranks = communicators_by(wire, 2);
+    const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+      std::vector<float> values(70'001);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      if (comm.rank() == Rank{0})
+        return comm.give_up(Error(ErrorKind::remote, "the disk is full"));
+      for (const auto end = std::chrono::steady_clock::now() + 10s;
+           std::chrono::steady_clock::now() < end;)
+        comm.all_reduce(std::span(values), ReduceOp::sum);
+    });
+    const Error failure = failure_in(outcomes[1]);
+    INFO("failure: ", std::string(failure.what()));
+    CHECK(mentions(failure, "the disk is full"));
   }
 }
 
