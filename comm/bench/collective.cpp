@@ -26,6 +26,8 @@ std::string_view name_of(BenchCollective collective) noexcept {
       return "all_to_all";
     case BenchCollective::message:
       return "message";
+    case BenchCollective::ping_pong:
+      return "ping_pong";
     case BenchCollective::barrier:
       return "barrier";
   }
@@ -48,6 +50,10 @@ bool is_reduction(BenchCollective collective) noexcept {
   return collective == BenchCollective::all_reduce || collective == BenchCollective::reduce_scatter;
 }
 
+bool is_of_two_ranks(BenchCollective collective) noexcept {
+  return collective == BenchCollective::message || collective == BenchCollective::ping_pong;
+}
+
 double bus_factor(BenchCollective collective, int ranks) noexcept {
   const double others = static_cast<double>(ranks - 1) / ranks;
   switch (collective) {
@@ -59,6 +65,7 @@ double bus_factor(BenchCollective collective, int ranks) noexcept {
       return others;
     case BenchCollective::broadcast:
     case BenchCollective::message:
+    case BenchCollective::ping_pong:
       return 1;
     case BenchCollective::barrier:
       return 0;

@@ -19,13 +19,14 @@ enum class BenchCollective : std::uint8_t {
   all_gather,
   broadcast,
   all_to_all,
-  message,  ///< From rank 0 to rank 1; other ranks do nothing.
+  message,    ///< From rank 0 to rank 1; other ranks do nothing.
+  ping_pong,  ///< From rank 0 to rank 1 and back; its time is that of one way.
   barrier
 };
 inline constexpr std::array kCollectives = {
     BenchCollective::all_reduce, BenchCollective::all_gather, BenchCollective::reduce_scatter,
     BenchCollective::broadcast,  BenchCollective::all_to_all, BenchCollective::message,
-    BenchCollective::barrier};
+    BenchCollective::ping_pong,  BenchCollective::barrier};
 
 inline constexpr std::array kTypes = {
     ElementType::float32, ElementType::float64, ElementType::float16, ElementType::bfloat16,
@@ -36,6 +37,8 @@ std::optional<BenchCollective> find_collective(std::string_view name) noexcept;
 std::optional<ElementType> find_type(std::string_view name) noexcept;
 
 bool is_reduction(BenchCollective collective) noexcept;
+/// Returns whether only ranks 0 and 1 take part.
+bool is_of_two_ranks(BenchCollective collective) noexcept;
 
 /// Returns bus bandwidth divided by algorithm bandwidth, as nccl-tests defines them: the load of
 /// the slowest link.
@@ -46,7 +49,7 @@ struct BenchCall {
   BenchCollective collective = BenchCollective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
-  std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and message.
+  std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and messages.
 
   /// Returns the length that nccl-tests counts: the longer of the two.
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }

@@ -73,8 +73,9 @@ class GlooLibrary final : public BenchLibrary {
   void check_has(const BenchCall& call) const override {
     if (call.collective == BenchCollective::reduce_scatter)
       throw Error(ErrorKind::usage, "--collective reduce_scatter: Gloo has none of any length");
-    if (call.collective == BenchCollective::message)
-      throw Error(ErrorKind::usage, "--collective message: the benchmark of Gloo has none");
+    if (is_of_two_ranks(call.collective))
+      throw Error(ErrorKind::usage, "--collective " + std::string(name_of(call.collective)) +
+                                        ": the benchmark of Gloo has none");
     if (is_reduction(call.collective) && call.type == ElementType::bfloat16)
       throw Error(ErrorKind::usage, "--dtype bfloat16: Gloo adds no such numbers");
   }
@@ -103,6 +104,7 @@ class GlooLibrary final : public BenchLibrary {
       }
       case BenchCollective::reduce_scatter:  // Refused before.
       case BenchCollective::message:         // Refused before.
+      case BenchCollective::ping_pong:       // Refused before.
       case BenchCollective::barrier:
         return barrier();
     }

@@ -81,8 +81,9 @@ std::vector<BenchCall> kinds_of(const BenchSettings& settings) {
 
 void check_can_run(const BenchLibrary& library, const BenchCall& kind) {
   library.check_has(kind);
-  if (kind.collective == BenchCollective::message && library.ranks() < 2)
-    throw Error(ErrorKind::usage, "--collective message: a message needs two ranks, not 1");
+  if (is_of_two_ranks(kind.collective) && library.ranks() < 2)
+    throw Error(ErrorKind::usage, "--collective " + std::string(name_of(kind.collective)) +
+                                      ": a message needs two ranks, not 1");
 }
 
 /// Calls act(call) for each kind and size, in the given memory.

@@ -17,13 +17,14 @@ StepFigures parse_step(const nlohmann::json& line) {
 
 BenchResult result_of(const std::string& library, const BenchCall& call, int ranks,
                       double seconds) {
-  const double algbw = static_cast<double>(call.bytes().count) / seconds;
+  const double counted = call.collective == BenchCollective::ping_pong ? seconds / 2 : seconds;
+  const double algbw = static_cast<double>(call.bytes().count) / counted;
   return {.library = library,
           .collective = std::string(name_of(call.collective)),
           .dtype = std::string(comm::name_of(call.type)),
           .ranks = ranks,
           .bytes = call.bytes(),
-          .seconds = seconds,
+          .seconds = counted,
           .algbw = algbw,
           .busbw = algbw * bus_factor(call.collective, ranks)};
 }

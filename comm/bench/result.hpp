@@ -39,6 +39,7 @@ struct BenchResult {
 /// The value of "collective" for gradients.
 inline constexpr const char* kGradients = "gradients";
 
+/// Returns the figure of a call that takes `seconds`; a message there and back counts half of them.
 BenchResult result_of(const std::string& library, const BenchCall& call, int ranks, double seconds);
 
 /// Returns {"library": ..., "collective": ..., ...} on one line, without its end.

@@ -17,8 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A few hundred microseconds on a core that no other thread wants.
-constexpr int kYieldsOfWaiter = 1000;
+/// One to two milliseconds on a core that no other thread wants: a rank that sleeps needs 50 to 90
+/// microseconds to wake, which then are a few percent of its wait.
+constexpr int kYieldsOfWaiter = 5000;
 /// The yields after which a call of few bytes becomes an operation, which others can drive.
 constexpr int kYieldsOfDirectRun = 50;
 /// The background thread leaves the core to the program sooner.

@@ -91,8 +91,9 @@ def collectives(found):
         "Both libraries are in one process and take turns. A cell has the time of libfastgpu_comm, "
         "and in brackets the time of Open MPI divided by it. "
         f"**Bold: Open MPI is faster**, in {lost} of {cases} cases. A size is that of the longer "
-        "buffer of a rank; a message goes from rank 0 to rank 1. The memory of a library comes "
-        "from `fgc_allocate` and `MPI_Alloc_mem`. Before a call with cold caches, each rank has "
+        "buffer of a rank. Messages go from rank 0 to rank 1, one after another (message), or "
+        "there and back, of which a cell has half the time (ping_pong). The memory of a library "
+        "comes from `fgc_allocate` and `MPI_Alloc_mem`. Before a call with cold caches, each rank has "
         "read other memory of twice the size of the last cache; with warm ones, the calls before "
         "have used the same data.\n"
     )

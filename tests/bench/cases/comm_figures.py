@@ -10,6 +10,7 @@ COLLECTIVES = (
     "broadcast",
     "all_to_all",
     "message",
+    "ping_pong",
     "barrier",
 )
 SIZES = "8,64,512,4K,64K,1M,4M,16M,100M"
@@ -29,3 +30,7 @@ def only(rounds):
 
 def ms(seconds):
     return f"{seconds * 1e3:.2f} ms"
+
+
+def us(seconds):
+    return f"{seconds * 1e6:.1f} us"

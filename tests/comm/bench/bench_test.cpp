@@ -184,6 +184,11 @@ TEST_CASE("bandwidths are those of nccl-tests") {
   CHECK(result.bytes.count == 400);
   CHECK(result.algbw == doctest::Approx(200e6));
   CHECK(result.busbw == doctest::Approx(300e6));
+  const BenchCall there_and_back{.collective = BenchCollective::ping_pong, .in = {}, .out = {}};
+  const BenchResult one_way =
+      result_of("fastgpu", placed(there_and_back, 4, {400}, memory), 4, 2e-6);
+  CHECK(one_way.seconds == doctest::Approx(1e-6));
+  CHECK(one_way.algbw == doctest::Approx(400e6));
   CHECK(bus_factor(BenchCollective::all_gather, 4) == doctest::Approx(0.75));
   CHECK(bus_factor(BenchCollective::broadcast, 4) == doctest::Approx(1));
   CHECK(bus_factor(BenchCollective::message, 4) == doctest::Approx(1));
@@ -260,14 +265,16 @@ TEST_CASE("what the library has not is refused before anything is measured") {
 }
 
 TEST_CASE("a message needs two ranks") {
-  FakeLibrary library;
-  const Error e = failure_of([&] { measured(library, {"--collective", "message"}); });
-  CHECK(e.kind() == ErrorKind::usage);
-  CHECK(std::string(e.what()).find("two ranks, not 1") != std::string::npos);
-  library.size = 2;
-  CHECK(measured(library, {"--collective", "message", "--sizes", "8", "--repetitions", "1"})
-            .front()
-            .collective == "message");
+  for (const std::string collective : {"message", "ping_pong"}) {
+    FakeLibrary library;
+    const Error e = failure_of([&] { measured(library, {"--collective", collective}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("two ranks, not 1") != std::string::npos);
+    library.size = 2;
+    CHECK(measured(library, {"--collective", collective, "--sizes", "8", "--repetitions", "1"})
+              .front()
+              .collective == collective);
+  }
 }
 
 /// Two libraries that take turns, the second one with two memories.
@@ -380,10 +387,12 @@ TEST_CASE("the check knows what copies must leave, and where") {
 }
 
 TEST_CASE("a message leaves rank 0's data on rank 1, and nothing elsewhere") {
-  BenchWorld message(BenchCollective::message, ElementType::float32, 3, {40'000});
-  CHECK_THROWS_AS(message.check_all(), Error);
-  message.copy(0, 0, 1, 0, message.calls[0].in.size());
-  message.check_all();
+  for (const BenchCollective collective : {BenchCollective::message, BenchCollective::ping_pong}) {
+    BenchWorld message(collective, ElementType::float32, 3, {40'000});
+    CHECK_THROWS_AS(message.check_all(), Error);
+    message.copy(0, 0, 1, 0, message.calls[0].in.size());
+    message.check_all();
+  }
 }
 
 TEST_CASE("the check knows the sums in every type") {
