@@ -36,7 +36,6 @@ constexpr const char* kSlurmScript =
 constexpr milliseconds kSubmitTimeout{60'000};
 constexpr milliseconds kAnswerTimeout{30'000};
 constexpr milliseconds kSoon{5'000};
-constexpr milliseconds kFirstPause{250};  ///< Between the first two questions about a job.
 /// The programs of Slurm wait about five seconds for a controller that is gone.
 constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
@@ -89,17 +88,36 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
   }
 }
 
-/// Returns the job as Slurm sees it; absent before it was submitted.
-std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
-                                  milliseconds timeout, const Cancel& cancel) {
-  const NodeAnswer answer =
-      ask(client, {slurm_task(head, {"state", job_directory(id)})}, timeout, cancel, timeout)
-          .front();
+/// The looks of one wait for the end of a job: often at first, so that the end of a short job is
+/// seen soon. Each wait is short, because it goes on at the head when this program is killed.
+struct SlurmLooks {
+  const char* count;
+  const char* seconds;  ///< Between two looks.
+};
+constexpr SlurmLooks kFirstLooks{"50", "0.1"};
+constexpr SlurmLooks kLaterLooks{"10", "0.5"};
+
+/// Returns what an answer says about a job; absent before it was submitted.
+std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
   const int code = answer.result.ok() ? answer.result.value().code() : 0;
   if (code == kNotSubmitted) return std::nullopt;
   if (code == kUnknownJob) return forgotten_slurm_job();
   if (const auto error = failure_of_call(answer)) throw Error(*error);
   return parse_slurm_job(answer.out);
+}
+
+/// Returns the job as Slurm sees it; absent before it was submitted.
+std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                                  milliseconds timeout, const Cancel& cancel) {
+  const NodeTask task = slurm_task(head, {"state", job_directory(id)});
+  return slurm_job_in(ask(client, {task}, timeout, cancel, timeout).front());
+}
+
+/// Waits some seconds for the end of a job.
+NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                       const SlurmLooks& looks, const Cancel& cancel) {
+  const NodeTask task = slurm_task(head, {"await", job_directory(id), looks.count, looks.seconds});
+  return ask(client, {task}, kAnswerTimeout, cancel, kAnswerTimeout).front();
 }
 
 /// Records the end of a job where those that follow its logs find it.
@@ -150,30 +168,31 @@ class SlurmWatch {
   }
 
  private:
-  /// The pauses grow, so that the end of a short job is seen soon and a long one costs little.
   void ask_again_and_again() {
-    milliseconds pause = kFirstPause;
-    while (!is_done_ && !ended_.requested()) {
-      look();
-      wait_or_cancel(std::min(pause, times_.between_questions), ended_);
-      pause = std::min(pause * 3 / 2, times_.between_questions);
-    }
+    for (SlurmLooks looks = kFirstLooks; !is_done_ && !ended_.requested(); looks = kLaterLooks)
+      if (!look(looks)) wait_or_cancel(times_.before_next_try, ended_);
   }
 
-  void look() noexcept try {
-    const auto seen = ask_slurm(asking_, head_, id_, kAnswerTimeout, ended_);
+  /// Returns false where a further look should wait.
+  bool look(const SlurmLooks& looks) noexcept try {
+    const NodeAnswer answer = await_slurm(asking_, head_, id_, looks, ended_);
+    const bool still_runs = answer.result.ok() && answer.result.value().code() == kStillRuns;
+    const auto seen = still_runs ? std::nullopt : slurm_job_in(answer);
     silent_since_.reset();
-    if (!seen || seen->phase != SlurmPhase::ended) return;
+    if (!seen || seen->phase != SlurmPhase::ended) return still_runs;
     {
       const std::scoped_lock lock(mutex_);
       job_ = seen;
     }
     note_end(asking_, head_, id_, slurm_job_end(*seen, slurm_clock_ns()), ended_);
     is_done_ = true;
+    return true;
   } catch (const Error& e) {
     take(e);
+    return false;
   } catch (const std::exception& e) {
     fail(Error(ErrorKind::internal, e.what()));
+    return false;
   }
 
   void take(const Error& error) noexcept {

@@ -12,7 +12,7 @@
 namespace fastgpu::launcher {
 
 struct SlurmTimes {
-  std::chrono::milliseconds between_questions{2'000};  ///< At most; the first pauses are shorter.
+  std::chrono::milliseconds before_next_try{2'000};  ///< After a question without an answer.
   /// Following a job ends with an error once the controller has not answered for this long.
   std::chrono::milliseconds controller_timeout{60'000};
 };

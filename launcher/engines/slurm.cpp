@@ -105,6 +105,15 @@ SlurmJob parse_scontrol(std::string_view line) {
   return job;
 }
 
+/// Returns a job whose batch script has ended with 0, which the controller may not know yet.
+SlurmJob succeeded(SlurmJob job) {
+  if (job.phase == SlurmPhase::ended) return job;
+  job.state = "COMPLETED";
+  job.phase = SlurmPhase::ended;
+  job.reason.clear();
+  return job;
+}
+
 /// Parses "ID|STATE|CODE:SIGNAL|NODES". A state may have more words: "CANCELLED by 1000".
 SlurmJob parse_sacct(std::string_view line) {
   std::array<std::string_view, 4> fields;
@@ -343,6 +352,7 @@ SlurmJob parse_slurm_job(std::string_view text) {
   if (source.size() == text.size()) refuse_answer(text);
   const std::string_view line = first_line(text.substr(source.size() + 1));
   if (source == "scontrol") return parse_scontrol(line);
+  if (source == "ended") return succeeded(parse_scontrol(line));
   if (source == "sacct") return parse_sacct(line);
   if (source == "batch") return parse_batch_end(line);
   refuse_answer(text);

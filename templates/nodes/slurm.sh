@@ -30,6 +30,36 @@ ask_controller() {
   exit 4
 }
 
+# Prints what is known of the job, after a line that names the source.
+print_state() {
+  if answer=$(ask_controller); then
+    printf 'scontrol\n%s\n' "$answer"
+    return 0
+  else
+    code=$?
+    [ "$code" = 1 ] || exit "$code"
+  fi
+  if answer=$(sacct --allocations --noheader --parsable2 --jobs="$id" \
+    --format=JobID,State,ExitCode,NodeList 2> /dev/null) && [ -n "$answer" ]; then
+    printf 'sacct\n%s\n' "$answer"
+    return 0
+  fi
+  [ -s "$job/batch-end" ] || exit 5
+  echo batch
+  cat "$job/batch-end"
+}
+
+has_not_ended() {  # $1: what the controller knows.
+  case " $1" in
+    *' JobState=PENDING '* | *' JobState=CONFIGURING '* | *' JobState=RUNNING '* | *' JobState=COMPLETING '* | \
+      *' JobState=SUSPENDED '* | *' JobState=STOPPED '* | *' JobState=SIGNALING '* | *' JobState=STAGE_OUT '*) return 0 ;;
+  esac
+  return 1
+}
+
+# True once the batch script has ended with 0, which is here if it ran on this node or in the same home directory.
+has_succeeded() { [ -s "$job/batch-end" ] && read -r code < "$job/batch-end" && [ "$code" = 0 ]; }
+
 case $action in
   test)
     exec sbatch --test-only 2>&1
@@ -46,21 +76,27 @@ case $action in
     ;;
   state)
     find_id
-    if answer=$(ask_controller); then
-      printf 'scontrol\n%s\n' "$answer"
-      exit 0
+    print_state
+    ;;
+  await)  # As state, once the job has ended. $3: the number of looks, $4: the seconds between them.
+    find_id
+    look=0
+    next=1  # The look that asks the controller, which costs more than a file.
+    until has_succeeded; do
+      [ "$look" -lt "$3" ] || exit 6
+      if [ "$look" -ge "$next" ]; then
+        if ! answer=$(ask_controller) || ! has_not_ended "$answer"; then break; fi
+        next=$((look + look / 2 + 1))
+      fi
+      sleep "$4"
+      look=$((look + 1))
+    done
+    # Slurm needs a second more to see the end of the script.
+    if has_succeeded && answer=$(ask_controller); then
+      printf 'ended\n%s\n' "$answer"
     else
-      code=$?
-      [ "$code" = 1 ] || exit "$code"
+      print_state
     fi
-    if answer=$(sacct --allocations --noheader --parsable2 --jobs="$id" \
-      --format=JobID,State,ExitCode,NodeList 2> /dev/null) && [ -n "$answer" ]; then
-      printf 'sacct\n%s\n' "$answer"
-      exit 0
-    fi
-    [ -s "$job/batch-end" ] || exit 5
-    echo batch
-    cat "$job/batch-end"
     ;;
   cancel)
     mkdir -p "$job" && : > "$job/stopped" || exit 1
@@ -76,12 +112,7 @@ case $action in
       esac
     fi
     end=$(($(date +%s) + seconds))
-    while answer=$(ask_controller); do
-      case " $answer" in
-        *' JobState=PENDING '* | *' JobState=CONFIGURING '* | *' JobState=RUNNING '* | *' JobState=COMPLETING '* | \
-          *' JobState=SUSPENDED '* | *' JobState=STOPPED '* | *' JobState=SIGNALING '* | *' JobState=STAGE_OUT '*) ;;
-        *) break ;;
-      esac
+    while answer=$(ask_controller) && has_not_ended "$answer"; do
       if [ "$(date +%s)" -ge "$end" ]; then exit 6; fi
       sleep 0.2
     done

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,7 @@ bool asks_for(const FakeSsh::Seen& asked, const std::string& action) {
 struct SlurmHead {
   std::string state{"scontrol\nJobId=7 JobState=COMPLETED ExitCode=0:0 NodeList=n1\n"};
   ssh::Exit state_exit{};
+  int waits_in_vain{0};  ///< The waits for the job's end that come before that.
   std::string state_error{};
   ssh::Exit submit_exit{};
   std::string frames{};  ///< What job-follow sends.
@@ -44,16 +46,18 @@ struct SlurmHead {
   FakeReply answer(const FakeSsh::Seen& asked) {
     const std::scoped_lock lock(mutex);
     if (asked.command.find("job-follow") != std::string::npos)
-      return {.out = asked.host == "login" ? frames : frames_of_others};
+      return {.out = asked.host == "login" ? noted_frame() + frames : frames_of_others};
     if (asked.command.find("put-files") != std::string::npos) {
       if (asked.host == "login") submitted = asked.input;
       for (const agent::SmallFile& file : agent::decode_files(asked.input))
         put_on[asked.host] += file.name + " ";
       return {.out = to_text(agent::JobNodeFacts())};
     }
-    for (const char* action : {"state", "submit", "cancel", "end", "test"})
+    for (const char* action : {"state", "await", "submit", "cancel", "end", "test"})
       if (asks_for(asked, action)) actions.emplace_back(action);
-    if (asks_for(asked, "state")) return {.exit = state_exit, .out = state, .err = state_error};
+    if (asks_for(asked, "await") && waits_in_vain-- > 0) return {.exit = {.status = 6}};
+    if (asks_for(asked, "state") || asks_for(asked, "await"))
+      return {.exit = state_exit, .out = state, .err = state_error};
     if (asks_for(asked, "submit"))
       return {.exit = submit_exit, .out = "7\n", .err = "sbatch: error: Invalid account\n"};
     if (asks_for(asked, "forget")) forgotten_on.insert(asked.host);
@@ -62,13 +66,17 @@ struct SlurmHead {
     return {};
   }
 
+  std::string noted_frame() const {
+    return noted.empty() ? "" : frame({.kind = FrameKind::job_status}, noted);
+  }
+
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
   std::unique_ptr<JobEngine> engine = make_slurm_engine(
       client,
       std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) { return answer(asked); }),
       SlurmSite{.head = {.host = {.name = {"login"}}, .peer = {}}, .others = others},
       RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
-      SlurmTimes{.between_questions = std::chrono::milliseconds(1),
+      SlurmTimes{.before_next_try = std::chrono::milliseconds(1),
                  .controller_timeout = std::chrono::milliseconds(20)});
 };
 
@@ -187,6 +195,17 @@ TEST_CASE("a job is followed to the end that Slurm reports") {
   const JobOutcome outcome =
       head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
   CHECK(outcome.state == state::JobState::succeeded);
+}
+
+TEST_CASE("a job that goes on is waited for again, however long it takes") {
+  SlurmHead head{.waits_in_vain = 100};
+  head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) + frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(std::ranges::count(head.actions, "await") == 101);
 }
 
 TEST_CASE("a trial shows the batch script and Slurm's answer") {

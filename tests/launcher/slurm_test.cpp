@@ -136,6 +136,13 @@ TEST_CASE("a job that the controller has forgotten is read from sacct or from it
   CHECK(cancelled.nodes == "n1");
   CHECK(parse_slurm_job("sacct\n7|PENDING|0:0|None assigned\n").nodes.empty());
   CHECK(parse_slurm_job("batch\n0\n").state == "COMPLETED");
+  const SlurmJob ended = parse_slurm_job(
+      "ended\nJobId=7 JobState=COMPLETING Reason=None ExitCode=0:0 NodeList=n[1-2]\n");
+  CHECK(ended.phase == SlurmPhase::ended);
+  CHECK(ended.state == "COMPLETED");
+  CHECK(ended.nodes == "n[1-2]");
+  CHECK(parse_slurm_job("ended\nJobId=7 JobState=TIMEOUT ExitCode=0:0 NodeList=n1\n").state ==
+        "TIMEOUT");
   CHECK(parse_slurm_job("batch\n9\n").batch.code == 9);
 }
 
