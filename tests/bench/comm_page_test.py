@@ -13,6 +13,7 @@ from suite import assert_equal, assert_false, assert_in
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZES = (8, 4096, 100 * MIB)
+CELLS = (len(COLLECTIVES) - 1) * len(SIZES) + 1  # A barrier has no size.
 
 
 def results(seconds):
@@ -45,7 +46,7 @@ def turns():
 
 def test_a_case_in_which_open_mpi_wins_is_bold_and_counted():
     text = comm_collectives.collectives(turns())
-    cases = 2 * 2 * 2 * (6 * len(SIZES) + 1)
+    cases = 2 * 2 * 2 * CELLS
     assert_in(f"in 1 of {cases} cases", text)
     rows = [line for line in text.splitlines() if "**" in line and line.startswith("| ")]
     assert_equal(
@@ -57,7 +58,7 @@ def test_a_case_in_which_open_mpi_wins_is_bold_and_counted():
 def test_the_table_over_tcp_has_one_row_a_collective_and_counts_its_own_cases():
     found = {f"tcp {ranks}": turns()[f"cold {ranks}"] for ranks in (2, 4)}
     text = comm_collectives.collectives_over_tcp(found)
-    assert_in(f"in 1 of {2 * (6 * len(SIZES) + 1)} cases", text)
+    assert_in(f"in 1 of {2 * CELLS} cases", text)
     assert_in("| all_gather | tcp | 10.0 us (2.00) | **10.0 us (0.50)** | 10.0 us (2.00) |", text)
 
 

@@ -93,8 +93,8 @@ def collectives(found):
         f"**Bold: Open MPI is faster**, in {lost} of {cases} cases. A size is that of the longer "
         "buffer of a rank. Messages go from rank 0 to rank 1, one after another (message), or "
         "there and back, of which a cell has half the time (ping_pong). The memory of a library "
-        "comes from `fgc_allocate` and `MPI_Alloc_mem`. Before a call with cold caches, each rank has "
-        "read other memory of twice the size of the last cache; with warm ones, the calls before "
-        "have used the same data.\n"
+        "comes from `fgc_allocate` and `MPI_Alloc_mem`. Before a call with cold caches, each rank "
+        "has read other memory of twice the size of the last cache; with warm ones, the calls "
+        "before have used the same data.\n"
     )
     return "\n".join([text, *parts])
