@@ -51,7 +51,7 @@ class FabricWire : public std::enable_shared_from_this<FabricWire> {
   std::atomic<int> device_registrations{0};  ///< The part of `registrations` that are of a GPU.
   std::atomic<int> stops{0};
   std::chrono::milliseconds pause_of_stop{0};  ///< For which an endpoint that stops holds its rank.
-  std::atomic<std::size_t> longest_queue{0};  ///< The most completions that an endpoint has kept.
+  std::atomic<std::size_t> longest_queue{0};   ///< The most completions that an endpoint has kept.
 
  private:
   class End;

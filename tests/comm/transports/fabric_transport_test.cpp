@@ -844,8 +844,7 @@ TEST_CASE("a rank that gives up tells why before its endpoint stops") {
     const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
       std::vector<float> values(70'001);
       comm.all_reduce(std::span(values), ReduceOp::sum);
-      if (comm.rank() == Rank{0})
-        return comm.give_up(Error(ErrorKind::remote, "the disk is full"));
+      if (comm.rank() == Rank{0}) return comm.give_up(Error(ErrorKind::remote, "the disk is full"));
       for (const auto end = std::chrono::steady_clock::now() + 10s;
            std::chrono::steady_clock::now() < end;)
         comm.all_reduce(std::span(values), ReduceOp::sum);
