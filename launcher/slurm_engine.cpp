@@ -95,7 +95,9 @@ struct SlurmLooks {
   const char* seconds;  ///< Between two looks.
 };
 constexpr SlurmLooks kFirstLooks{"50", "0.1"};
-constexpr SlurmLooks kLaterLooks{"10", "0.5"};
+constexpr SlurmLooks kLaterLooks{"5", "1"};
+/// A busy controller may need ten seconds for each of a few questions.
+constexpr milliseconds kSlurmWaitTimeout{90'000};
 
 /// Returns what an answer says about a job; absent before it was submitted.
 std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
@@ -117,7 +119,7 @@ std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, co
 NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
                        const SlurmLooks& looks, const Cancel& cancel) {
   const NodeTask task = slurm_task(head, {"await", job_directory(id), looks.count, looks.seconds});
-  return ask(client, {task}, kAnswerTimeout, cancel, kAnswerTimeout).front();
+  return ask(client, {task}, kSlurmWaitTimeout, cancel, kSlurmWaitTimeout).front();
 }
 
 /// Records the end of a job where those that follow its logs find it.

@@ -89,7 +89,8 @@ BenchCall placed(BenchCall call, int ranks, Bytes wanted, std::span<std::byte> m
   call.out = call.in;
   if (call.collective == BenchCollective::reduce_scatter) call.out = second.first(block);
   if (call.collective == BenchCollective::all_gather ||
-      call.collective == BenchCollective::all_to_all)
+      call.collective == BenchCollective::all_to_all ||
+      call.collective == BenchCollective::ping_pong)
     call.out = second;
   return call;
 }

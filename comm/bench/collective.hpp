@@ -20,7 +20,7 @@ enum class BenchCollective : std::uint8_t {
   broadcast,
   all_to_all,
   message,    ///< From rank 0 to rank 1; other ranks do nothing.
-  ping_pong,  ///< From rank 0 to rank 1 and back; its time is that of one way.
+  ping_pong,  ///< From rank 0 to rank 1 and back, into `out` of both; timed as one way.
   barrier
 };
 inline constexpr std::array kCollectives = {
@@ -49,7 +49,7 @@ struct BenchCall {
   BenchCollective collective = BenchCollective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
-  std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and messages.
+  std::span<std::byte> out;  ///< Equal to `in` for all_reduce, broadcast and message.
 
   /// Returns the length that nccl-tests counts: the longer of the two.
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }

@@ -23,7 +23,7 @@ void FastgpuLibrary::run(const BenchCall& call) {
       if (rank() == 0) communicator_.send(call.in, {1});
       if (rank() == 0) return communicator_.receive(call.out, {1});
       if (rank() == 1) communicator_.receive(call.out, {0});
-      if (rank() == 1) return communicator_.send(call.in, {0});
+      if (rank() == 1) return communicator_.send(call.out, {0});
       return;
     case BenchCollective::barrier:
       return communicator_.barrier();

@@ -79,7 +79,7 @@ void MpiLibrary::run(const BenchCall& call) {
       if (rank() <= 1)
         MPI_Recv(call.out.data(), out.count, out.type, 1 - rank(), 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-      if (rank() == 1) MPI_Send(call.in.data(), in.count, in.type, 0, 0, MPI_COMM_WORLD);
+      if (rank() == 1) MPI_Send(call.out.data(), out.count, out.type, 0, 0, MPI_COMM_WORLD);
       return;
     case BenchCollective::barrier:
       return barrier();

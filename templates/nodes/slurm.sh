@@ -86,7 +86,7 @@ case $action in
       [ "$look" -lt "$3" ] || exit 6
       if [ "$look" -ge "$next" ]; then
         if ! answer=$(ask_controller) || ! has_not_ended "$answer"; then break; fi
-        next=$((look + look / 2 + 1))
+        next=$((2 * look + 1))
       fi
       sleep "$4"
       look=$((look + 1))
