@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -314,6 +315,54 @@ def test_ctrl_c_ends_the_job_in_slurm(site):
     assert_equal(process.returncode, 130, err)
     assert_equal(site.inside("squeue", "-h").strip(), "", "a job is left")
     assert_equal(site.seen("stop")["state"], "cancelled")
+
+
+def test_a_job_whose_fastgpu_is_killed_stays_with_slurm_or_is_not_there(site):
+    """Killed at each step of the start: what Slurm has goes on, what it has not has ended."""
+    ends = {"job:turn": "lost", "job:prepared": "lost", "job:started": "succeeded"}
+    for number, (point, wanted) in enumerate(ends.items(), start=1):
+        killed = site.job(
+            f"killed{number}",
+            *["-np", "1"],
+            program=["sh", "-c", "sleep 1; echo went"],
+            code=None,
+            environment={"FASTGPU_FAULT": point},
+        )
+        if number == 1 and killed.returncode == 0:
+            return print("   fault points are not built in", flush=True)
+        assert_equal(killed.returncode, -signal.SIGKILL, killed.stderr)
+        job = f"killed{number}-1"
+        site.await_state(job, wanted)
+        in_slurm = site.inside("squeue", "--noheader", "--states=all", "-o", "%j").split()
+        assert_equal(job in in_slurm, wanted == "succeeded", f"{point}: {in_slurm}")
+    assert_equal(site.run("logs", job).stdout, "went\n")
+
+
+def test_a_follower_that_is_killed_leaves_the_job_and_no_process(site):
+    program = ["sh", "-c", "echo up; while [ ! -e on ]; do sleep 0.1; done; echo went"]
+    process = subprocess.Popen(
+        [
+            *[site.lab.fastgpu, "run", "job", "alone", "-c", "lab", "--engine", "slurm"],
+            *["-np", "1", "--", *program],
+        ],
+        env=site.lab.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert_in("up", process.stdout.readline())
+    process.kill()
+    process.communicate(timeout=10)
+    assert_equal(site.seen("alone")["state"], "running")
+    end = time.monotonic() + 30
+    while waits := site.inside("pgrep", "-af", "jobs/alone", check=False):
+        if "await" not in waits and "follow" not in waits:
+            break
+        assert_less(time.monotonic(), end, f"processes of the killed fastgpu: {waits}")
+        time.sleep(0.2)
+    (site.host.home / "on").touch()
+    assert_equal(site.run("attach", "job", "alone").stdout, "[0] up\n[0] went\n")
+    assert_equal(site.seen("alone")["state"], "succeeded")
 
 
 def test_the_files_of_a_job_go_with_it(site):
