@@ -13,11 +13,46 @@ namespace {
 
 constexpr std::size_t kMostReason = 400;
 
-/// Returns whether the ranks choose their network without regard to the node's devices.
-bool has_chosen(const JobSpec& spec) {
-  const auto transport = process::variable(spec.environment, "FASTGPU_COMM_TRANSPORT");
-  const auto provider = process::variable(spec.environment, "FASTGPU_COMM_FABRIC");
-  return transport == "tcp" || transport == "mpi" || (provider && provider != "auto");
+/// What the variables of a job say of its network. The library takes an empty one for absent.
+struct Choice {
+  std::string transport;
+  std::string provider;
+  std::string requirement;
+
+  explicit Choice(const JobSpec& spec)
+      : transport(process::variable(spec.environment, "FASTGPU_COMM_TRANSPORT").value_or("")),
+        provider(process::variable(spec.environment, "FASTGPU_COMM_FABRIC").value_or("")),
+        requirement(process::variable(spec.environment, "FASTGPU_COMM_REQUIRE").value_or("")) {}
+
+  bool is_without_fabric() const {
+    return transport == "tcp" || transport == "mpi" || provider == "off";
+  }
+  /// Returns whether the provider that is named uses the devices that the kernel shows as RDMA.
+  bool names_rdma() const {
+    const std::string name = provider.substr(0, provider.find(';'));
+    return name == "verbs" || name == "efa";
+  }
+  bool is_by_device() const {
+    return !is_without_fabric() && (provider.empty() || provider == "auto" || names_rdma());
+  }
+  /// Returns the wish that makes a missing device an error; empty for none.
+  std::string wish() const {
+    if (requirement == "fabric") return "FASTGPU_COMM_REQUIRE is 'fabric'";
+    return names_rdma() ? "FASTGPU_COMM_FABRIC is '" + printable(provider) + "'" : "";
+  }
+};
+
+/// Throws ErrorKind::usage for wishes that the library refuses.
+void check_wishes(const Choice& choice) {
+  const bool is_known =
+      choice.requirement.empty() || choice.requirement == "any" || choice.requirement == "fabric";
+  if (!is_known)
+    throw Error(ErrorKind::usage, "FASTGPU_COMM_REQUIRE is '" + printable(choice.requirement) +
+                                      "', not one of any, fabric");
+  if (choice.requirement == "fabric" && choice.is_without_fabric())
+    throw Error(ErrorKind::usage,
+                "FASTGPU_COMM_REQUIRE is 'fabric', but FASTGPU_COMM_TRANSPORT or "
+                "FASTGPU_COMM_FABRIC does without one");
 }
 
 /// Returns what is wrong with the device of a node that has one, or with a node that lacks one
@@ -56,12 +91,14 @@ std::string others_than(std::span<const agent::JobNodeFacts> facts) {
 
 std::string check_fabric(const JobFilesRequest& request,
                          std::span<const agent::JobNodeFacts> facts) {
-  if (request.nodes.size() < 2 || has_chosen(request.spec)) return {};
+  const Choice choice(request.spec);
+  check_wishes(choice);
+  if (request.nodes.size() < 2 || !choice.is_by_device()) return {};
   const auto place = first_without(facts);
   if (!place) return {};
   const std::string reason = reason_at(request, facts, *place) + others_than(facts);
-  if (process::variable(request.spec.environment, "FASTGPU_COMM_REQUIRE") == "fabric")
-    throw Error(ErrorKind::capacity, "FASTGPU_COMM_REQUIRE is 'fabric', but " + reason);
+  if (const std::string wish = choice.wish(); !wish.empty())
+    throw Error(ErrorKind::capacity, wish + ", but " + reason);
   for (std::size_t other = 0; other < facts.size(); ++other) {
     if (facts[other].rdma_device.empty()) continue;
     const std::string device = facts[*place].rdma_device.empty()

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -278,12 +279,31 @@ void check_further_interfaces(const JobPlace& place) {
                                     "ranks");
 }
 
+/// Waits for an interface that is down: a machine that has just started may need some seconds.
+void await_interface(const std::string& name, Deadline deadline) {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+  for (;;) {
+    const std::string trouble = trouble_of_interface(name);
+    if (trouble.empty()) return;
+    if (deadline.passed())
+      throw Error(ErrorKind::usage,
+                  "interface '" + printable(name) + "' of FASTGPU_COMM_INTERFACE " + trouble);
+    check_interrupt();
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
 /// Listens on the interfaces of FASTGPU_COMM_INTERFACE beside the first.
-std::vector<FurtherNetwork> listen_on_further(const JobPlace& place, const Mesh& mesh) {
+std::vector<FurtherNetwork> listen_on_further(const JobPlace& place, const Mesh& mesh,
+                                              Deadline deadline) {
   std::vector<FurtherNetwork> networks;
   const Endpoint first = local_end(mesh.listener.get());
   for (const std::string& name : place.further_interfaces) {
+    await_interface(name, deadline);
     Endpoint address = address_of_interface(name, first);
+    if (address.is_loopback() && !first.is_loopback())
+      throw Error(ErrorKind::usage, "interface '" + printable(name) +
+                                        "' of FASTGPU_COMM_INTERFACE leads to no other machine");
     UniqueFd listener = listen_at(address);
     address.port = local_end(listener.get()).port;
     networks.push_back({std::move(listener), address});
@@ -433,7 +453,7 @@ Connections join(const JobPlace& wanted) {
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
   const bool is_by_mpi = place.transport == NetworkTransport::mpi;
-  auto networks = listen_on_further(place, mesh);
+  auto networks = listen_on_further(place, mesh, deadline);
   Wishes wishes{.shared_memory = place.shared_memory,
                 .flows = is_by_mpi ? std::optional(1) : place.flows,
                 .transport = place.transport,
@@ -452,7 +472,7 @@ Connections join(const JobPlace& wanted) {
   mesh.sockets = std::move(connections.sockets);
   connect_further(place, mesh, further, networks, deadline);
   connections.sockets = std::move(mesh.sockets);
-  if (!networks.empty())
+  if (!networks.empty() || (connections.is_hybrid && has_secret(place)))
     connections.reconnector = reconnector_of(place, std::move(mesh), further, std::move(networks));
   return connections;
 }

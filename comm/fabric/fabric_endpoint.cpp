@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/fabric_providers.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/rdma_devices.hpp"
 #include "base/units.hpp"
+#include "comm/common/process_environment.hpp"
 #include "comm/fabric/fabric_library.hpp"
 
 namespace fastgpu::comm::fabric {
@@ -37,9 +40,11 @@ std::string lock_limit() {
   return remedy_for_lockable(Bytes{limit.rlim_cur}) + ", or set FASTGPU_COMM_FABRIC=off";
 }
 
-/// Returns the error of an operation that locks memory, with the limit if that may be the cause.
-Error memory_error(const FabricLibrary& library, int error, const std::string& doing) {
+/// Returns the error of an operation that locks memory or opens files, with the limit if that may
+/// be the cause.
+Error limit_error(const FabricLibrary& library, int error, const std::string& doing) {
   const std::string text = doing + ": libfabric: " + library.describe(error);
+  if (error == EMFILE) return system_error(doing, error);
   const std::string limit = lock_limit();
   const bool is_limit = (error == ENOMEM || error == EPERM || error == EAGAIN) && !limit.empty();
   return {is_limit ? ErrorKind::capacity : ErrorKind::local, is_limit ? text + "; " + limit : text};
@@ -97,9 +102,9 @@ class LibraryEndpoint final : public FabricEndpoint {
     if (error != 0 && location.kind != MemoryKind::host)
       throw Error(ErrorKind::local, "libfabric: " + library_.describe(error));
     if (error != 0)
-      throw memory_error(library_, error,
-                         "registering " + to_string(Bytes{memory.size()}) + " of memory with " +
-                             traits_.provider + " on " + traits_.device);
+      throw limit_error(library_, error,
+                        "registering " + to_string(Bytes{memory.size()}) + " of memory with " +
+                            traits_.provider + " on " + traits_.device);
     return made;
   }
 
@@ -190,18 +195,44 @@ class Found {
   std::vector<FabricOffer> all_;
 };
 
-Error nothing_found(const Found& found, const FabricSettings& settings) {
-  std::string names;
-  for (const FabricOffer& offer : found.all()) {
-    const std::string name = name_of(offer);
-    if (names.find(name) == std::string::npos) append_item(names, name);
-  }
-  std::string wanted = settings.provider.empty() ? "no provider of libfabric"
-                                                 : "no '" + printable(settings.provider) + "'";
-  if (!settings.device.empty()) wanted += " on '" + printable(settings.device) + "'";
-  return {ErrorKind::not_found,
-          wanted + " is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)" +
-              (names.empty() ? "" : ": there is " + names)};
+/// Returns why this machine's devices carry no messages, and the remedy. Empty if it has none and
+/// need not.
+std::string lack_of(const RdmaDevices& devices, const FabricSettings& settings) {
+  if (devices.ports.empty())
+    return settings.is_required ? "this machine has no RDMA device (/sys/class/infiniband)" : "";
+  const std::string obstacle = obstacle_of(devices);
+  return obstacle.empty() ? kNoProvider : obstacle;
+}
+
+/// Returns what there is in place of what the user has named: devices, "net on eth0, net on lo", or
+/// providers, "net, shm". Empty if there is nothing.
+std::string others_than(const FabricSettings& settings, const Found& found,
+                        const FabricLibrary& library, int ranks) {
+  std::set<std::string> names;
+  for (const FabricOffer& offer : found.all())
+    names.insert(name_of(offer));
+  if (!names.empty() || settings.provider.empty()) return joined(names);
+  FabricSettings any = settings;
+  any.provider.clear();
+  const Found all(library, any, ranks);
+  for (const FabricOffer& offer : all.all())
+    names.insert(offer.provider);
+  return joined(names);
+}
+
+/// Returns the error for a provider or device that the user has named, and that is not there.
+Error nothing_found(const FabricSettings& settings, const std::string& others,
+                    const RdmaDevices& devices) {
+  std::string text = settings.provider.empty() ? "no provider of libfabric"
+                                               : "no '" + printable(settings.provider) + "'";
+  if (!settings.device.empty()) text += " on '" + printable(settings.device) + "'";
+  text += " is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)";
+  if (!others.empty()) text += ": there is " + others;
+  if (!devices.ports.empty() && !is_software_provider(settings.provider))
+    text += "; " + lack_of(devices, settings);
+  if (const auto wanted = process_environment()("FI_PROVIDER"))
+    text += "; FI_PROVIDER is '" + printable(*wanted) + "', which may hide it";
+  return {ErrorKind::not_found, text};
 }
 
 Put put_of(const FabricOffer& offer, const FabricSettings& settings, std::uint32_t version) {
@@ -230,7 +261,7 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
   int error = EBUSY;
   for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
     error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
-  if (error != 0) throw memory_error(library, error, "opening " + name_of(offer));
+  if (error != 0) throw limit_error(library, error, "opening " + name_of(offer));
   traits.needs_local = port_traits.needs_local != 0;
   traits.takes_device_memory = offer.takes_device_memory != 0;
   traits.inject_bytes = port_traits.inject_bytes;
@@ -240,15 +271,19 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
 }
 
 /// Opens what the user has asked for.
-std::unique_ptr<FabricEndpoint> open_wanted(const FabricSettings& settings,
-                                            const FabricSite& site) {
+OpenedEndpoint open_wanted(const FabricSettings& settings, const FabricSite& site) {
   const FabricLibrary library(settings.plugin);
   const Found found(library, settings, site.ranks);
+  const RdmaDevices devices = rdma_devices();
   const std::string nearest =
-      nearest_device(rdma_devices(), neighbour_of(settings.gpu, current_gpu()), site.turn);
+      nearest_device(devices, neighbour_of(settings.gpu, current_gpu()), site.turn);
   const auto index = choose(found.all(), settings, site.near, nearest);
-  if (!index) throw nothing_found(found, settings);
-  return open_offer(library, found, *index, settings, site);
+  if (!index)
+    throw nothing_found(settings, others_than(settings, found, library, site.ranks), devices);
+  const bool is_named = !settings.provider.empty() || !settings.device.empty();
+  const bool is_hardware = found.all()[*index].is_hardware != 0;
+  return {.endpoint = open_offer(library, found, *index, settings, site),
+          .lack = is_named || is_hardware ? "" : lack_of(devices, settings)};
 }
 
 /// Opens an offer that the user has not named. One that cannot be opened, such as that of a device
@@ -265,12 +300,10 @@ OpenedEndpoint open_welcome(const FabricLibrary& library, const Found& found, st
 
 OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& site) {
   if (settings.need == FabricNeed::none) return {};
-  if (is_asked_for(settings)) return {open_wanted(settings, site)};
+  if (is_asked_for(settings)) return open_wanted(settings, site);
   // A node without such devices loads nothing.
   const RdmaDevices devices = rdma_devices();
-  if (devices.ports.empty())
-    return {.lack = settings.is_required ? "this machine has no RDMA device (/sys/class/infiniband)"
-                                         : ""};
+  if (devices.ports.empty()) return {.lack = lack_of(devices, settings)};
   std::optional<FabricLibrary> library;
   try {
     library.emplace(settings.plugin);
@@ -282,8 +315,7 @@ OpenedEndpoint open_endpoint(const FabricSettings& settings, const FabricSite& s
       nearest_device(devices, neighbour_of(settings.gpu, current_gpu()), site.turn);
   if (const auto index = choose(found.all(), settings, site.near, nearest))
     return open_welcome(*library, found, *index, settings, site);
-  const std::string obstacle = obstacle_of(devices);
-  return {.lack = obstacle.empty() ? kNoProvider : obstacle};
+  return {.lack = lack_of(devices, settings)};
 }
 
 }  // namespace fastgpu::comm::fabric

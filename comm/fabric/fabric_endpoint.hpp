@@ -101,7 +101,9 @@ struct FabricSite {
 
 struct OpenedEndpoint {
   std::unique_ptr<FabricEndpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
-  /// Why it is missing, and the remedy: on a machine that has an RDMA device, or if it is required.
+  /// Why a device does not carry messages, and the remedy: on a machine that has an RDMA device, or
+  /// if it is required. The endpoint is missing, or that of a provider in software that nobody has
+  /// named.
   std::string lack{};
 };
 

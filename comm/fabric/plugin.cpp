@@ -15,12 +15,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/fabric_providers.hpp"
 
 namespace fastgpu::comm::fabric {
 
@@ -115,10 +116,7 @@ void copy_address(char (&into)[room], const fi_info& info) {
 }
 
 bool is_hardware(const fi_info& info) {
-  constexpr std::string_view kSoftware[] = {"tcp", "net", "udp", "shm", "sockets", "sm2", "lnx"};
-  std::string_view name = info.fabric_attr->prov_name;
-  name = name.substr(0, name.find(';'));
-  return std::find(std::begin(kSoftware), std::end(kSoftware), name) == std::end(kSoftware);
+  return !is_software_provider(info.fabric_attr->prov_name);
 }
 
 FabricOffer offer_of(const fi_info& info) {
@@ -427,7 +425,10 @@ void cancel(Port* port, OperationSpace* operation) {
 PortCompletion completion_of(const fi_cq_data_entry& entry) {
   PortCompletion completion;
   completion.bytes = entry.len;
-  if ((entry.flags & FI_REMOTE_CQ_DATA) != 0 && (entry.flags & (FI_RMA | FI_REMOTE_WRITE)) != 0) {
+  // The provider sockets gives the data of a write to the completion of its sender, too.
+  const bool is_own_write = (entry.flags & FI_WRITE) != 0;
+  if ((entry.flags & FI_REMOTE_CQ_DATA) != 0 && (entry.flags & (FI_RMA | FI_REMOTE_WRITE)) != 0 &&
+      !is_own_write) {
     completion.kind = CompletionKind::data;
     completion.data = static_cast<std::uint32_t>(entry.data);
     return completion;

@@ -16,6 +16,7 @@
 #include "base/counted.hpp"
 #include "base/descriptors.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
@@ -28,7 +29,8 @@ namespace fastgpu::comm {
 namespace {
 
 /// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
-/// rank would measure its networks, algorithm (0 if none is named), library of collectives,
+/// rank would measure its networks (or kFailed: then the reason is in place of the address),
+/// algorithm (0 if none is named), library of collectives,
 /// address; length of the card for the fabric, card; number of
 /// further networks, addresses there; number of further devices of fabrics, and for each the length
 /// of its card, card.
@@ -40,6 +42,7 @@ constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpoin
 constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
 constexpr std::size_t kIntroduction = kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom;
 using Introduction = std::array<std::byte, kIntroduction>;
+constexpr std::byte kFailed{2};
 
 /// An answer has a bit for each way in which a rank can be reached.
 using Answer = std::array<std::byte, 1>;
@@ -58,7 +61,7 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
 
 struct FabricAttempt {
   std::unique_ptr<FabricTransport> transport{};
-  std::string lack{};  ///< The member of fabric::OpenedEndpoint.
+  std::string lack{};  ///< That of fabric::OpenedEndpoint.
 };
 
 FabricAttempt fabric_transport(const Connections& connections,
@@ -69,7 +72,7 @@ FabricAttempt fabric_transport(const Connections& connections,
   auto made = std::make_unique<FabricTransport>(connections.rank, connections.size,
                                                 std::move(opened.endpoint));
   if (settings.gpudirect == fabric::GpuDirect::off) made->forbid_device_memory();
-  return {std::move(made)};
+  return {std::move(made), std::move(opened.lack)};
 } catch (const Error& e) {
   throw e.during("rank " + std::to_string(connections.rank.value));
 }
@@ -148,6 +151,24 @@ Introduction introduction_of(const TriedWays& ways, const Wishes& wishes) {
   for (const Endpoint& address : wishes.further)
     place = std::ranges::copy(encode(address), place).out;
   return mine;
+}
+
+/// Returns the introduction of a rank that cannot go on, which has the reason.
+Introduction farewell_of(const Error& reason) {
+  Introduction mine{};
+  mine[3] = kFailed;
+  const std::string text = std::string(reason.what()).substr(0, kMaxAddress);
+  put(mine, 0, kHead, std::as_bytes(std::span(text)));
+  return mine;
+}
+
+/// Throws remote if this is the introduction of a rank that cannot go on.
+void check_has_come(const Introduction& theirs, Rank rank) {
+  if (theirs[3] != kFailed) return;
+  const auto reason = bytes_in(theirs, 0, kHead);
+  const std::string text(reinterpret_cast<const char*>(reason.data()), reason.size());
+  throw Error(ErrorKind::remote,
+              printable(text, kMaxAddress) + " (rank " + std::to_string(rank.value) + " says so)");
 }
 
 /// Returns a rank's addresses on further networks. Throws usage if they are not as many as this
@@ -280,17 +301,25 @@ std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introdu
          mismatch_of(fabric.transport.get(), theirs).reason + ")";
 }
 
+/// What carries messages in place of an RDMA device, and how to ask for it.
+struct Substitute {
+  std::string name = "TCP";
+  std::string wish = "FASTGPU_COMM_TRANSPORT=tcp";
+};
+
 /// Returns the report on a network that is slower than the machine's best; empty without a reason.
 /// One rank of a node makes it.
-std::string report_of_tcp(const Connections& connections, const std::string& reason) {
+std::string report_of_slow_network(const Connections& connections, const Substitute& carrier,
+                                   const std::string& reason) {
   const auto is_first = [&](const std::vector<Rank>& node) {
     return node.front() == connections.rank;
   };
   if (reason.empty() || std::ranges::none_of(connections.topology.nodes, is_first)) return {};
   return "rank " + std::to_string(connections.rank.value) +
-         ": its machine has an RDMA device, but TCP carries messages to other machines: " + reason +
-         ". FASTGPU_COMM_REQUIRE=fabric makes this an error, FASTGPU_COMM_TRANSPORT=tcp is without "
-         "this message";
+         ": its machine has an RDMA device, but " + carrier.name +
+         " carries messages to other machines: " + reason +
+         ". FASTGPU_COMM_REQUIRE=fabric makes this an error, " + carrier.wish +
+         " is without this message";
 }
 
 bool is_by_fabric(const Connections& connections, Rank rank) {
@@ -301,13 +330,21 @@ bool is_by_fabric(const Connections& connections, Rank rank) {
 }
 
 /// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
-/// memory with this one.
+/// memory with this one. `software` is empty, or says why a fabric without a device was taken,
+/// which the user has not named.
 void check_requirement(const Connections& connections, const Wishes& wishes,
-                       const std::string& reason) {
+                       const std::string& reason, const std::string& software) {
   if (!wishes.fabric.is_required) return;
   for (Rank rank{0}; rank.value < connections.size; ++rank.value) {
     if (rank == connections.rank) continue;
     if (connections.shared && connections.shared->reaches(rank)) continue;
+    if (!software.empty())
+      throw Error(ErrorKind::capacity,
+                  "rank " + std::to_string(connections.rank.value) +
+                      ": FASTGPU_COMM_REQUIRE is 'fabric', but only " +
+                      provider_of(connections.fabric.get()) +
+                      ", which uses no such device, carries messages to rank " +
+                      std::to_string(rank.value) + ": " + software);
     if (is_by_fabric(connections, rank)) continue;
     throw Error(ErrorKind::capacity, "rank " + std::to_string(connections.rank.value) +
                                          ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
@@ -433,9 +470,25 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
   return std::max(1, kUsualFlows / static_cast<int>(ranks));
 }
 
+/// Opens the ways. If that fails, the other ranks are told why before it throws.
+TriedWays open_ways_or_tell(const Connections& connections, const Wishes& wishes, Round& round) {
+  try {
+    return open_ways(connections, wishes);
+  } catch (const Error& e) {
+    try {
+      const auto ranks = static_cast<std::size_t>(connections.size);
+      round.exchange(std::vector(ranks, farewell_of(e)), [](std::size_t, const Introduction&) {});
+    } catch (const Error&) {  // Others may have gone as well.
+      throw e;
+    }
+    throw;
+  }
+}
+
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
-  TriedWays ways = open_ways(connections, wishes);
+  Round round(connections.rank, connections.sockets, deadline);
+  TriedWays ways = open_ways_or_tell(connections, wishes, round);
   std::vector<Answer> answers(ranks, Answer{});
   std::vector<Introduction> introductions(ranks);
   FurtherSockets sockets{.flows = {},
@@ -444,16 +497,20 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                          .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
-  Round round(connections.rank, connections.sockets, deadline);
   const Introduction mine = introduction_of(ways, wishes);
-  round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
+  // All are read before one is refused: a socket that is closed with bytes in it takes what was
+  // sent over it along.
+  round.exchange(std::vector(ranks, mine),
+                 [&](std::size_t r, const Introduction& theirs) { introductions[r] = theirs; });
+  round.for_others([&](std::size_t r) { check_has_come(introductions[r], {static_cast<int>(r)}); });
+  round.for_others([&](std::size_t r) {
+    const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
     check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
     answers[r] = {connect({static_cast<int>(r)}, theirs, ways)};
     sockets.wished[r] = std::to_integer<int>(theirs[1]);
     sockets.may_measure[r] = theirs[3] != std::byte{};
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
-    introductions[r] = theirs;
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
@@ -468,10 +525,16 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   };
   for (FabricTransport* const fabric : ways.fabrics())
     meet_by_fabric(fabric, ranks, round, deadline, failed);
+  const std::string software = ways.first.transport ? ways.first.lack : "";
   keep(connections, std::move(ways));
   connections.topology = exchange_topology(connections, round);
-  check_requirement(connections, wishes, reason);
-  connections.network_report = report_of_tcp(connections, reason);
+  check_requirement(connections, wishes, reason, software);
+  const std::string provider = provider_of(connections.fabric.get());
+  if (!software.empty() && connections.topology.nodes.size() > 1)
+    connections.network_report = report_of_slow_network(
+        connections, {provider, "FASTGPU_COMM_FABRIC=" + provider}, software);
+  else
+    connections.network_report = report_of_slow_network(connections, {}, reason);
   connections.are_sockets_spared = takes_several_devices(wishes);
   if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
     become_hybrid(connections, wishes, sockets);

@@ -190,6 +190,21 @@ std::string name_of_interface(std::uint32_t number) {
   return ::if_indextoname(number, name) != nullptr ? printable(name) : std::to_string(number);
 }
 
+std::string trouble_of_interface(const std::string& interface) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
+  const CHandle<ifaddrs, ::freeifaddrs> owner(list);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (interface != one->ifa_name) continue;
+    if ((one->ifa_flags & IFF_UP) == 0)
+      return "is down: run `ip link set " + printable(interface) + " up`";
+    if ((one->ifa_flags & IFF_RUNNING) == 0)
+      return "has no carrier: check its cable, or the other end";
+    return {};
+  }
+  return {};
+}
+
 Endpoint address_of_interface(const std::string& interface, const Endpoint& nearby) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);

@@ -26,6 +26,10 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port);
 /// its address is missing.
 Endpoint address_of_interface(const std::string& interface, const Endpoint& nearby);
 
+/// Returns why an interface carries nothing now, "is down: run `ip link set eth1 up`"; empty if it
+/// does, and for one that is missing.
+std::string trouble_of_interface(const std::string& interface);
+
 /// Returns the zone of an interface. Throws ErrorKind::usage if it is missing.
 std::uint32_t number_of_interface(const std::string& interface);
 std::string name_of_interface(std::uint32_t number);  ///< Returns "eth0"; the number if unknown.

@@ -23,27 +23,30 @@ class Round {
 
   template <class Message, class Take>
   void exchange(const std::vector<Message>& out, Take take) {
-    for_others([&](int socket, std::size_t r) { send_all(socket, out[r], deadline_); });
-    for_others([&](int socket, std::size_t r) {
+    for_others([&](std::size_t r) { send_all(socket_of(r), out[r], deadline_); });
+    for_others([&](std::size_t r) {
       Message in;
-      receive_all(socket, in, deadline_);
+      receive_all(socket_of(r), in, deadline_);
       take(r, in);
     });
   }
 
- private:
+  /// Calls `action` with the number of each other rank. Its errors name both ranks.
   template <class Action>
   void for_others(Action action) {
     for (std::size_t r = 0; r < sockets_.size(); ++r) {
       if (sockets_[r].empty()) continue;
       try {
-        action(sockets_[r].front().get(), r);
+        action(r);
       } catch (const Error& e) {
         throw e.during("rank " + std::to_string(self_.value) + " meeting rank " +
                        std::to_string(r));
       }
     }
   }
+
+ private:
+  int socket_of(std::size_t rank) const { return sockets_[rank].front().get(); }
 
   Rank self_;
   const std::vector<std::vector<UniqueFd>>& sockets_;

@@ -46,7 +46,7 @@ void TcpLinks::given_up(Rank peer, LinkCounters& link) {
 void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link) {
   if (failed_networks_.insert(network_of(link)).second)
     events_.warned("the " + network_of(link) + " has failed on the way to rank " +
-                   std::to_string(peer.value) + ": other networks carry its share");
+                   std::to_string(peer.value) + ": other connections carry its share");
 }
 
 void TcpLinks::count_failure(GivenUp& given_up) {

@@ -88,11 +88,44 @@ TEST_CASE("a job on one node, and one that has chosen its network, is left alone
     RdmaNodes nodes(2);
     nodes.facts[0].rdma_obstacle = "port 1 of mlx5_0 is DOWN";
     CHECK(nodes.with(choice).check().empty());
-    CHECK(nodes.with(kRequire).check().empty());
   }
+  RdmaNodes software(2);
+  software.facts[0].rdma_obstacle = "port 1 of mlx5_0 is DOWN";
+  CHECK(software.with("FASTGPU_COMM_FABRIC=net").with(kRequire).check().empty());
   RdmaNodes single(1);
   single.facts[0].rdma_obstacle = "port 1 of mlx5_0 is DOWN";
   CHECK(single.with(kRequire).check().empty());
+}
+
+TEST_CASE("a job that names a provider of RDMA devices needs one, whether or not it requires it") {
+  for (const std::string provider : {"verbs", "efa", "verbs;ofi_rxm"}) {
+    RdmaNodes nodes(2);
+    CHECK(nodes.with("FASTGPU_COMM_FABRIC=" + provider).check().empty());
+    nodes.facts[1].rdma_device.clear();
+    const Error lack = failure_of([&] { nodes.check(); });
+    CHECK(lack.kind() == ErrorKind::capacity);
+    CHECK(mentions(lack, "FASTGPU_COMM_FABRIC is '" + provider + "', but n1 has no RDMA device"));
+    CHECK(mentions(failure_of([&] { nodes.with(kRequire).check(); }), "n1 has no RDMA device"));
+  }
+}
+
+TEST_CASE("an empty variable is as good as none") {
+  RdmaNodes nodes(2);
+  nodes.facts[0].rdma_obstacle = "port 1 of mlx5_0 is DOWN";
+  CHECK_FALSE(nodes.with("FASTGPU_COMM_FABRIC=").with("FASTGPU_COMM_REQUIRE=").check().empty());
+  CHECK(failure_of([&] { nodes.with(kRequire).check(); }).kind() == ErrorKind::capacity);
+}
+
+TEST_CASE("a requirement that the library would refuse is refused before the start") {
+  for (const std::string choice :
+       {"FASTGPU_COMM_TRANSPORT=tcp", "FASTGPU_COMM_TRANSPORT=mpi", "FASTGPU_COMM_FABRIC=off"}) {
+    RdmaNodes nodes(1);
+    const Error refusal = failure_of([&] { nodes.with(choice).with(kRequire).check(); });
+    CHECK(refusal.kind() == ErrorKind::usage);
+    CHECK(mentions(refusal, "does without one"));
+  }
+  CHECK(mentions(failure_of([] { RdmaNodes(2).with("FASTGPU_COMM_REQUIRE=rdma").check(); }),
+                 "FASTGPU_COMM_REQUIRE is 'rdma', not one of any, fabric"));
 }
 
 TEST_CASE("what a node reports is shown without harm") {

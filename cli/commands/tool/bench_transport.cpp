@@ -33,11 +33,17 @@ void check_free(BenchTransport transport, const std::vector<std::string>& enviro
     if (process::variable(environment, name))
       throw Error(ErrorKind::usage,
                   "--transport sets " + std::string(name) + ": omit -e " + std::string(name));
-  if (transport == BenchTransport::fabric &&
-      process::variable(environment, "FASTGPU_COMM_FABRIC") == "off")
+  const std::string interfaces = process::variable(environment, kInterface).value_or("");
+  const bool needs_fabric =
+      transport == BenchTransport::fabric ||
+      (transport == BenchTransport::hybrid && interfaces.find(',') == std::string::npos);
+  if (needs_fabric && process::variable(environment, "FASTGPU_COMM_FABRIC") == "off")
     throw Error(ErrorKind::usage,
-                "--transport fabric needs a fabric: omit -e "
-                "FASTGPU_COMM_FABRIC=off");
+                "--transport " + std::string(name_of(transport)) + " needs a fabric" +
+                    (transport == BenchTransport::hybrid ? ", or several interfaces "
+                                                           "[-e FASTGPU_COMM_INTERFACE=eth0,eth1]"
+                                                         : "") +
+                    ": omit -e FASTGPU_COMM_FABRIC=off");
 }
 
 }  // namespace
@@ -88,11 +94,9 @@ std::vector<std::string> variables_for(BenchTransport transport,
       if (comma != std::string::npos) set(kInterface, interfaces.substr(0, comma));
       break;
     case BenchTransport::hybrid:
-      if (comma == std::string::npos)
-        throw Error(ErrorKind::usage,
-                    "--transport hybrid sends over several networks at once: name an interface of "
-                    "each [-e FASTGPU_COMM_INTERFACE=eth0,eth1]");
-      set(kTransport, "tcp");
+      // The networks are the interfaces that the user lists, or else a fabric and TCP.
+      set(kTransport, comma != std::string::npos ? "tcp" : "hybrid");
+      if (comma == std::string::npos) set(kRequire, "fabric");
       break;
   }
   return variables;

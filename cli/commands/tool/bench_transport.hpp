@@ -11,7 +11,7 @@ namespace fastgpu::cli {
 enum class BenchTransport : std::uint8_t {
   fabric,  ///< RDMA, or the provider of libfabric that the user names.
   tcp,     ///< TCP over one network.
-  hybrid   ///< TCP over all networks that the user names, at once.
+  hybrid   ///< A fabric and TCP at once, or TCP over all interfaces that the user lists.
 };
 constexpr BenchTransport kBenchTransports[] = {BenchTransport::fabric, BenchTransport::tcp,
                                                BenchTransport::hybrid};
@@ -23,8 +23,7 @@ std::string_view name_of(BenchTransport transport) noexcept;
 std::vector<BenchTransport> parse_transports(std::string_view text);
 
 /// Returns `environment`, the variables of the ranks as NAME=VALUE, with those that make the ranks
-/// use the transport. Throws ErrorKind::usage if these variables contradict it, or name less than
-/// two interfaces for `hybrid`.
+/// use the transport. Throws ErrorKind::usage if these variables contradict it.
 std::vector<std::string> variables_for(BenchTransport transport,
                                        const std::vector<std::string>& environment);
 

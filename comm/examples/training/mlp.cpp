@@ -8,9 +8,12 @@
 namespace training {
 namespace {
 
-Parameter parameter(std::string name, std::size_t count) {
+Parameter parameter(std::string name, std::vector<std::uint64_t> shape) {
+  std::size_t count = 1;
+  for (const std::uint64_t length : shape)
+    count *= length;
   const std::vector<float> zeros(count);
-  return {std::move(name), zeros, zeros, zeros};
+  return {std::move(name), std::move(shape), zeros, zeros, zeros};
 }
 
 /// Returns He's bound, which keeps the variance through ReLU layers.
@@ -39,10 +42,10 @@ Mlp::Mlp(std::vector<std::size_t> widths, Random random)
     : widths_(std::move(widths)), activations_(widths_.size()), errors_(widths_.size()) {
   for (std::size_t layer = 0; layer < layers(); ++layer) {
     const std::string name = "layer" + std::to_string(layer);
-    parameters_.push_back(parameter(name + ".weight", widths_[layer] * widths_[layer + 1]));
+    parameters_.push_back(parameter(name + ".weight", {widths_[layer], widths_[layer + 1]}));
     for (float& value : parameters_.back().values)
       value = random.uniform(initial_limit(widths_[layer]));
-    parameters_.push_back(parameter(name + ".bias", widths_[layer + 1]));
+    parameters_.push_back(parameter(name + ".bias", {widths_[layer + 1]}));
   }
 }
 

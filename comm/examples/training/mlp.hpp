@@ -17,6 +17,7 @@ namespace training {
 /// One array of parameters, with the data that training keeps beside it.
 struct Parameter {
   std::string name;
+  std::vector<std::uint64_t> shape;  ///< A matrix, or a vector.
   std::vector<float> values;
   std::vector<float> gradient;
   std::vector<float> velocity;

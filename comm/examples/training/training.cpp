@@ -33,6 +33,17 @@ std::vector<std::size_t> numbers(std::size_t count) {
   return all;
 }
 
+/// Describes a gradient by its shape, of which codecs of matrices (powersgd) make use.
+fgc_gradient gradient_of(Parameter& parameter) {
+  fgc_gradient gradient{};
+  gradient.name = parameter.name.c_str();
+  gradient.data = parameter.gradient.data();
+  gradient.shape = parameter.shape.data();
+  gradient.dimensions = parameter.shape.size();
+  gradient.type = FGC_FLOAT32;
+  return gradient;
+}
+
 class Trainer {
  public:
   Trainer(fgc::Communicator& comm, const TrainingRecipe& recipe, const TrainingOptions& options,
@@ -47,7 +58,7 @@ class Trainer {
         test_order_(numbers(data.test.size())) {
     for (Parameter& parameter : model_.parameters()) {  // Rank 0's initial values for all.
       comm_.broadcast(parameter.values, 0);
-      gradients_.add(parameter.name, parameter.gradient);
+      gradients_.add(gradient_of(parameter));
     }
     gradients_.use_op(FGC_SUM);
   }

@@ -164,6 +164,21 @@ TEST_CASE("ranks that share no memory are refused if a fabric is required and mi
     CHECK_FALSE(refusal);
 }
 
+TEST_CASE("a rank that cannot open its fabric tells all others why") {
+  auto ranks = sockets_in_process(3, kLong);
+  const Wishes unable{.fabric = {.need = fabric::FabricNeed::must, .plugin = "/of/no/machine.so"}};
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Connections& rank) {
+    introduce(rank, rank.rank == Rank{1} ? unable : Wishes{}, Deadline(kLong));
+  });
+  CHECK(mentions(failure_in(outcomes[1]), "/of/no/machine.so"));
+  for (const std::size_t other : {0UL, 2UL}) {
+    const Error told = failure_in(outcomes[other]);
+    CHECK(told.kind() == ErrorKind::remote);
+    CHECK(mentions(told, "loading the plugin for libfabric"));
+    CHECK(mentions(told, "(rank 1 says so)"));
+  }
+}
+
 TEST_CASE("a rank with another algorithm or library of collectives is named as ranks meet") {
   const auto refusals = [](const Wishes& odd) {
     auto ranks = sockets_in_process(3, kLong);

@@ -16,6 +16,10 @@ says() {
 }
 
 says "no 'pigeon' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)" FASTGPU_COMM_FABRIC=pigeon -- compare 2
+says ", FASTGPU_COMM_FABRIC_DEVICE): there is net, " FASTGPU_COMM_FABRIC=pigeon -- compare 2
+says "; FI_PROVIDER is 'shm', which may hide it" FASTGPU_COMM_FABRIC=net FI_PROVIDER=shm -- compare 2
+says "(rank 1 says so)" FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER=pigeon -- differ 2
+says "but only net, which uses no such device, carries messages to rank " FASTGPU_COMM_REQUIRE=fabric -- meet 2
 says "no 'net' on 'eth77' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE): there is " \
   FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=eth77 -- compare 2
 says "FASTGPU_COMM_FABRIC_PUT is 'd', not one of auto, a, b, c, none" FASTGPU_COMM_FABRIC_PUT=d -- compare 2
@@ -25,6 +29,8 @@ says "has version 99, and this library needs" FASTGPU_COMM_FABRIC_PLUGIN="$other
 says "libfabric 1.14 is too old: install 1.17 or newer" FASTGPU_COMM_FABRIC_PLUGIN="$old" -- compare 2
 says "loading the plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.so -- compare 2
 says "'libm.so.6' is not a plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
+
+(ulimit -n 9 && says "run \`ulimit -n 1024\`" FASTGPU_COMM_FABRIC=net -- meet 2; exit "$failed") || failed=1
 
 # Two jobs use one device at a time.
 both() { env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC="$1" timeout 120 "$ranks" compare 2; }

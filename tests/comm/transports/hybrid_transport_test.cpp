@@ -312,7 +312,7 @@ TEST_CASE("a fabric that fails is counted and reported once, and messages go on"
   CHECK(pair.a->link("tcp").connections == 1);
   REQUIRE(pair.a->reports.warnings.size() == 1);
   CHECK(pair.a->reports.warnings.front() ==
-        "the fabric wire test has failed on the way to rank 1: other networks carry its share");
+        "the fabric wire test has failed on the way to rank 1: other connections carry its share");
 }
 
 TEST_CASE("a fabric that falls silent is left after a second") {

@@ -52,10 +52,10 @@ TEST_CASE("a network that fails is warned of once until it is used again") {
   CHECK(link.reconnects == 2);
   CHECK(events.warnings ==
         std::vector<std::string>{
-            "the network of 127.0.0.1 has failed on the way to rank 1: other networks carry its "
+            "the network of 127.0.0.1 has failed on the way to rank 1: other connections carry its "
             "share",
             "the network of 127.0.0.1 is used again on the way to rank 3",
-            "the network of 127.0.0.1 has failed on the way to rank 5: other networks carry its "
+            "the network of 127.0.0.1 has failed on the way to rank 5: other connections carry its "
             "share"});
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a connection whose successor comes early is a failure, once") {
   CHECK(link.reconnects == 1);
   CHECK(events.warnings ==
         std::vector<std::string>{
-            "the fabric wire has failed on the way to rank 1: other networks carry its share",
+            "the fabric wire has failed on the way to rank 1: other connections carry its share",
             "the fabric wire is used again on the way to rank 1"});
   links.given_up({2}, link);
   links.made_anew({3}, link);

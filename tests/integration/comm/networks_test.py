@@ -253,6 +253,26 @@ def test_a_fabric_that_comes_back_is_used_again(hosts):
         assert_greater(fabric["bytes_sent"], 64 << 20)
 
 
+def test_connections_beside_a_fabric_are_made_anew_once_their_network_is_back(hosts):
+    together = with_fabric(hosts)
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
+    ranks = start(hosts, words, 1, together)
+    wait_until_it_has_sent(hosts[0], "eth0", 16 << 20, ranks)
+    hosts[1].ip("link set eth0 down")
+    time.sleep(12)  # Long enough for connections to be given up.
+    hosts[1].ip("link set eth0 up")
+    wait_until_it_has_sent(hosts[0], "eth0", 64 << 20, ranks)
+    outcomes = [rank.communicate(timeout=120) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    for number, (_, errors) in enumerate(outcomes):
+        (line,) = (line for line in errors.splitlines() if line.startswith("{"))
+        links = {link["name"]: link for link in json.loads(line)["links"]}
+        tcp = links[f"tcp 10.213.9.{number + 1}"]
+        assert_equal(tcp["connections"], 4, line)
+        assert_equal(tcp["reconnects"], tcp["failures"], line)
+        assert_greater(tcp["failures"], 0, line)
+
+
 def slow_down(hosts):
     """Makes both networks so slow that the processors do not count."""
     slower = ("rate", "400mbit", "burst", "256kb", "latency", "50ms")
@@ -320,6 +340,17 @@ def test_a_rank_that_is_killed_is_named_at_once(hosts):
 def test_an_interface_that_is_missing_is_named(hosts):
     text = refusal(hosts, {"FASTGPU_COMM_INTERFACE": "eth0,eth7"})
     assert_in("FASTGPU_COMM_INTERFACE is 'eth7', but this machine has no such interface", text)
+
+
+def test_an_interface_that_stays_down_is_named(hosts):
+    hosts[0].ip("link set eth1 down")
+    text = refusal(hosts, {**BOTH, "FASTGPU_COMM_JOIN_TIMEOUT": "2s"})
+    assert_in("interface 'eth1' of FASTGPU_COMM_INTERFACE is down: run `ip link set eth1 up`", text)
+
+
+def test_an_interface_that_leads_nowhere_is_named(hosts):
+    text = refusal(hosts, {"FASTGPU_COMM_INTERFACE": "eth0,lo"})
+    assert_in("interface 'lo' of FASTGPU_COMM_INTERFACE leads to no other machine", text)
 
 
 def test_ranks_that_name_another_number_of_networks_are_refused(hosts):

@@ -48,12 +48,16 @@ TEST_CASE("each transport is chosen by the library's variables, beside those of 
         Variables{"FASTGPU_COMM_TRANSPORT=tcp", "FASTGPU_COMM_INTERFACE=eth0"});
   CHECK(variables_for(BenchTransport::hybrid, {kTwoInterfaces}) ==
         Variables{kTwoInterfaces, "FASTGPU_COMM_TRANSPORT=tcp"});
+  CHECK(variables_for(BenchTransport::hybrid, {"FASTGPU_COMM_FABRIC=net"}) ==
+        Variables{"FASTGPU_COMM_FABRIC=net", "FASTGPU_COMM_TRANSPORT=hybrid",
+                  "FASTGPU_COMM_REQUIRE=fabric"});
 }
 
-TEST_CASE("hybrid needs several interfaces, and no variable may contradict --transport") {
-  for (const Variables& too_few : {Variables{}, Variables{"FASTGPU_COMM_INTERFACE=eth0"}})
-    CHECK(mentions(failure_of([&] { variables_for(BenchTransport::hybrid, too_few); }),
-                   "-e FASTGPU_COMM_INTERFACE=eth0,eth1"));
+TEST_CASE("hybrid needs a fabric or several interfaces, and no variable may contradict it") {
+  const Variables neither{"FASTGPU_COMM_INTERFACE=eth0", "FASTGPU_COMM_FABRIC=off"};
+  CHECK(mentions(failure_of([&] { variables_for(BenchTransport::hybrid, neither); }),
+                 "--transport hybrid needs a fabric, or several interfaces "
+                 "[-e FASTGPU_COMM_INTERFACE=eth0,eth1]: omit -e FASTGPU_COMM_FABRIC=off"));
   for (const std::string name : {"FASTGPU_COMM_TRANSPORT", "FASTGPU_COMM_REQUIRE"})
     CHECK(mentions(failure_of([&] { variables_for(BenchTransport::tcp, {name + "=any"}); }),
                    "omit -e " + name));
