@@ -80,12 +80,20 @@ void print(const Line& line) {
       line.add_copy);
 }
 
-/// Measures a codec of vectors: encoding reads the numbers, and writes the code and the residual;
-/// adding reads the code, and reads and writes the sum.
+/// Returns the bytes of the cache lines in which there is at least one of `part` of all numbers, if
+/// these are anywhere.
+std::size_t bytes_of_lines_with(double part, std::size_t bytes) {
+  constexpr double kInLine = 64 / sizeof(float);
+  return static_cast<std::size_t>(static_cast<double>(bytes) * (1 - std::pow(1 - part, kInLine)));
+}
+
+/// Measures a codec of vectors: encoding reads the numbers, and writes the code and the residual,
+/// of which a codec of few numbers changes the lines that these are taken from; adding reads the
+/// code, and reads and writes the sum.
 Line measure_codes(const std::string& text, const CodecChoice& choice, std::size_t count) {
   const auto codec = make_codec(choice);
   const bool has_feedback = entry_of(choice.id).has_feedback;
-  const std::size_t sparse = choice.part > 0 ? 4 : 1;  // Sums of few numbers touch few.
+  const bool is_sparse = choice.part > 0;
   const std::size_t code_bytes = codec->encoded_bytes(count);
   const Numbers gradient = gradient_of(count);
   Numbers values = gradient;
@@ -93,8 +101,9 @@ Line measure_codes(const std::string& text, const CodecChoice& choice, std::size
   std::vector<std::byte> code(code_bytes), first, second;
   std::uint64_t seed = 0;
   const std::size_t read = count * sizeof(float);
-  const std::size_t encoded = read + code_bytes + (has_feedback && sparse == 1 ? read : 0);
-  const std::size_t added = code_bytes + (sparse == 1 ? 2 * read : 0);
+  const std::size_t residual = is_sparse ? bytes_of_lines_with(choice.part, read) : read;
+  const std::size_t encoded = read + code_bytes + (has_feedback ? residual : 0);
+  const std::size_t added = code_bytes + (is_sparse ? 2 * residual : 2 * read);
   const auto seconds = seconds_in_turns({[&] { std::ranges::copy(gradient, values.begin()); },
                                          [&] {
                                            if (has_feedback)

@@ -54,7 +54,7 @@ void load(Bytes saved) {
   table.add({.name = "b", .shape = {kElements}});
   comm::CodecState state;
   state.resize(table.size());
-  tried(fastgpu::ErrorKind::usage, [&] { state.load(saved, table, {0}); });
+  tried(fastgpu::ErrorKind::usage, [&] { state.load(saved, table, {0}, 1); });
   for (std::size_t i = 0; i < table.size(); ++i) {
     std::vector<float> residuals(kElements);
     state.add_to({i}, 0, residuals);

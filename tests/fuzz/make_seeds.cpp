@@ -1,19 +1,29 @@
 // What to begin with: messages as ranks write them, in a folder for each fuzzer:
 // make_fuzz_seeds FOLDER.
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "comm/codecs/codec_table.hpp"
+#include "comm/common/deadline.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/gossip/gossip_state.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
 #include "comm/multistep/saved_state.hpp"
+#include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/fabric_frame.hpp"
@@ -131,7 +141,7 @@ std::vector<Seed> codes() {
   state.resize(1);
   state.replace({{0}, 0, 9, 0}, 2, std::span(numbers).first(4));
   state.keep_factor({0}, std::span(numbers).first(3));
-  seeds.push_back(state.saved(table, {0}));
+  seeds.push_back(state.saved(table, {0}, 1));
   return seeds;
 }
 
@@ -153,7 +163,7 @@ std::vector<Seed> gossip() {
 /// A mode of multistep training, and a saved state of it.
 std::vector<Seed> comm_files() {
   const std::string mode = "diloco=100,warmup=3,rate=0.7,momentum=0.9";
-  SavedMultistep state{.rank = {1}, .mode = mode};
+  SavedMultistep state{.rank = {1}, .ranks = 2, .mode = mode};
   state.clock.weights = {2};
   state.unused = RoundVerdict{.round = 3, .has_results = true, .factor = 1};
   state.tensors.push_back({"weight", Seed(8), {}, Seed(8), Seed(8)});
@@ -162,16 +172,35 @@ std::vector<Seed> comm_files() {
   return {{text.begin(), text.end()}, encode(state)};
 }
 
+/// Returns what a rank says of itself to a peer that answers nothing.
+Seed introduction() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  const UniqueFd peer(ends[1]);
+  Connections connections{.rank = {1}, .size = 2};
+  connections.sockets.resize(2);
+  connections.sockets[0].emplace_back(ends[0]);
+  try {
+    introduce(connections, {.shared_memory = SharedMemory::off, .flows = 4},
+              Deadline(std::chrono::milliseconds(100)));
+  } catch (const Error&) {
+    // The peer has not answered in time.
+  }
+  Seed said(std::size_t{1} << 16);
+  const ssize_t bytes = ::read(peer.get(), said.data(), said.size());
+  said.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+  return said;
+}
+
 /// Which addresses are those of ranks that are there, then what both other ranks say.
 std::vector<Seed> introductions() {
-  constexpr std::size_t kIntroduction = 258;
   constexpr std::array kAnswerAndLowest{std::byte{1}, std::byte{}, std::byte{}, std::byte{},
                                         std::byte{}};
+  Seed said = introduction();
+  append(said, kAnswerAndLowest);
   std::vector<Seed> seeds;
   for (const unsigned there : {0U, 1U, 3U}) {
-    Seed said(kIntroduction);
-    said[1] = std::byte{4};
-    append(said, kAnswerAndLowest);
     seeds.push_back({static_cast<std::byte>(there)});
     append(seeds.back(), said);
     append(seeds.back(), said);

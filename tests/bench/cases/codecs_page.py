@@ -252,11 +252,12 @@ def encoding_table(found):
     return [
         "## Encoding\n\nOne thread. Encoding includes the residual of codecs that have one. The "
         "copy moves as many bytes as encoding reads and writes; for `powersgd`, whose time is that "
-        "of its products, those of four passes over a square matrix.\n\n"
+        "of its products, those of four passes over a square matrix. Of `topk` they are all "
+        "numbers, the code, and the cache lines of the numbers that are sent, which change in the "
+        "residual: with 1 %, a seventh of all.\n\n"
         "`topk` reads all numbers once, which alone takes longer than the copy: half of what that "
         "moves is written, and goes on while the next numbers come. Those that are sent are taken "
-        "while the numbers around them are in a cache; with 1 % a seventh of all cache lines is "
-        "written back.\n\n" + table(head, rows).rstrip("\n") + peers
+        "while the numbers around them are in a cache.\n\n" + table(head, rows).rstrip("\n") + peers
     ]
 
 
@@ -320,10 +321,7 @@ def page(found, steps, missing):
             "codec makes up for that.\n\n"
             "An entry of `topk` has 4 bytes, a place and a bfloat16, and gossip with a codec "
             "averages the smallest parameters as they are: of the mlp, all but the first layer's "
-            "weights. So were measured the mlp on 4 ranks with like shards, and, without gossip, "
-            "the ways with `memory=0.01` and `topk:0.01` by the mlp on 8 ranks. The others were "
-            "measured before: an entry had 6 bytes, a place and a float32, and gossip coded all "
-            "parameters."
+            "weights."
         )
         parts += trained
     parts += encoding_table(found) + link_tables(found)
