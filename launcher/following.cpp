@@ -31,7 +31,6 @@ constexpr milliseconds kLastOutput{2'500};
 constexpr milliseconds kOnceMore{4'000};
 /// The same for a node that has been silent already.
 constexpr milliseconds kSilentOnceMore{1'300};
-constexpr std::size_t kTail = 4'096;  ///< Bytes of mpirun's last output.
 
 class SilentObserver final : public JobObserver {
  public:
@@ -46,7 +45,7 @@ std::string log_name(const agent::FrameHeader& header) {
 
 void keep_tail(std::string& tail, std::string_view bytes) {
   tail += bytes;
-  if (tail.size() > kTail) tail.erase(0, tail.size() - kTail);
+  if (tail.size() > agent::kLauncherTail) tail.erase(0, tail.size() - agent::kLauncherTail);
 }
 
 bool may_pass(ErrorKind kind) {
@@ -305,10 +304,11 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       node.offsets[log_name(header)] = header.offset + bytes.size();
       if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
         keep_tail(launcher_tail_, bytes);
-      observer_.output(header.rank, header.stream, bytes);
+      if (options_.data) observer_.output(header.rank, header.stream, bytes);
       return;
     case FrameKind::written_at:
-      observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
+      if (options_.data)
+        observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
       return;
     case FrameKind::rank_status: {
       agent::RankEnd said = agent::parse_rank_end(bytes);

@@ -50,6 +50,8 @@ struct FollowingOptions {
   std::optional<std::chrono::milliseconds> since{};
   bool times = false;  ///< Reports to the observer when output was written.
   std::optional<std::set<int>> ranks{};
+  /// If false, the observer gets no output. The end of the launcher's stderr is read all the same,
+  /// because it explains the end of the job.
   bool data = true;
   Renewal renew_lease = Renewal::yes;
   bool needs_begin = false;  ///< A node on which the supervisor has not begun has no such job.
@@ -156,8 +158,8 @@ class Following {
   std::function<void()> end_round_{};  ///< Ends the connections of the present round.
 };
 
-/// Asks the nodes of a job once how far it is, without its output and without renewing its lease.
-/// Those that do not answer within `limit` are skipped.
+/// Asks the nodes of a job once how far it is, without its ranks' output and without renewing its
+/// lease. Those that do not answer within `limit` are skipped.
 JobReport glance_at_nodes(ssh::Client& client, std::vector<ssh::Host> hosts,
                           std::vector<NodeRanks> placement, NodeCommands commands,
                           std::chrono::milliseconds limit, FollowingOptions options = {});

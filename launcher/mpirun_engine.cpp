@@ -65,6 +65,13 @@ bool have_all_ended(const JobReport& seen) {
   return seen.ranks.size() == static_cast<std::size_t>(total_ranks(seen.placement));
 }
 
+/// Returns true if processes of the job may stay on nodes other than the first, although the job
+/// has not ended well. A rank that has ended well leaves its daemons if that was asked for.
+bool leaves_processes(const agent::JobEnd& end, const JobSpec& spec) {
+  const bool is_well = end.cause == agent::StopCause::none && end.how.ok();
+  return spec.leftovers == Leftovers::kept && !is_well;
+}
+
 /// The engine mpirun: ranks on the nodes of the cluster, under a supervisor on the first of them.
 class MpirunEngine final : public JobEngine {
  public:
@@ -156,7 +163,8 @@ class MpirunEngine final : public JobEngine {
       const std::set<int> hanging = std::move(seen.hanging);
       seen = following.report();
       seen.hanging = hanging;
-    } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
+    } else if ((!seen.launcher->how.ok() && !have_all_ended(seen)) ||
+               leaves_processes(*seen.launcher, job.spec)) {
       // mpirun has ended; what it could not reach any more is ended by its marker.
       stop(id, job, kReachSoon);
     }
@@ -174,6 +182,7 @@ class MpirunEngine final : public JobEngine {
     JobReport report =
         glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance, options);
     if (!report.launcher) return {.is_unknown = report.is_unknown};
+    if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
     report.lease = options_.lease;
     report.timeout = job.spec.timeout;
     report.launcher_name = name_of_launcher(job.spec.launcher);

@@ -49,7 +49,7 @@ class NodeCommands {
     bool times = false;                                ///< Sends the time of each piece of output.
     bool continues = false;  ///< `offsets` are sent first, on standard input.
     bool wait = true;
-    bool data = true;
+    bool data = true;  ///< If false, only statuses and the end of the launcher's stderr are sent.
     bool renew_lease = false;
     bool begun = false;  ///< Fails where the supervisor has not begun.
     bool beats = false;  ///< The lease is renewed only while Beats come on standard input.

@@ -429,6 +429,16 @@ int run_without_command(const Resolved& resolved, Context& context) {
   return exit_code(ErrorKind::usage);
 }
 
+/// Parses the words of run job. `typed` is the command as it was typed: "run job" or "mpirun".
+void parse_job_words(const std::string& command, const std::string& typed,
+                     const std::vector<std::string>& words, const Arguments& arguments,
+                     const Environment& environment, const HearFault& hear) try {
+  parse_words(command, translate_launcher_words(words, arguments), arguments, environment, hear);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::usage) throw;
+  throw Error(e.kind(), e.what() + program_advice(typed, words, arguments));
+}
+
 }  // namespace
 
 std::span<const CliCommand> commands() {
@@ -436,8 +446,9 @@ std::span<const CliCommand> commands() {
 }
 
 int run_app(const std::vector<std::string>& words, Context& context) {
-  const Resolved resolved = resolve(
-      commands(), translate_legacy_command(verb_first(commands(), words), config::read_text));
+  const std::vector<std::string> ordered = verb_first(commands(), words);
+  const Resolved resolved =
+      resolve(commands(), translate_legacy_command(ordered, config::read_text));
   if (resolved.command == nullptr) return run_without_command(resolved, context);
   const CliCommand& command = *resolved.command;
   CommonFlags common;
@@ -455,10 +466,13 @@ int run_app(const std::vector<std::string>& words, Context& context) {
       if (!hidden) context.ui().warn(e.what());
     };
   if (!hidden) check_variables(context, command);
-  const bool is_job = command.describe == make_run_job_command;
-  parse_words(command.words(),
-              is_job ? translate_launcher_words(resolved.rest, arguments) : resolved.rest,
-              arguments, context.environment(), hear);
+  if (command.describe == make_run_job_command) {
+    const std::string verb = ordered.front();
+    parse_job_words(command.words(), verb == command.verb ? command.words() : verb, resolved.rest,
+                    arguments, context.environment(), hear);
+  } else {
+    parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
+  }
   if (!hidden) apply(common, arguments, command, context);
   if (command.effect == Effect::changes) context.set_stop_notice("stopping " + command.words());
   return finished(context, command, action(context));

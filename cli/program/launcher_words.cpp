@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -10,9 +11,12 @@
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
+#include "base/literals.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
+#include "base/quote.hpp"
 #include "base/split.hpp"
+#include "cli/program/tokens.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -216,6 +220,10 @@ class LauncherTranslation {
     return std::move(out_);
   }
 
+  /// Returns the index of the first word that is neither a flag nor a value of one, as far as the
+  /// words were translated.
+  std::optional<std::size_t> first_word() const noexcept { return first_word_; }
+
  private:
   void take(const std::string& word) {
     const std::size_t equals = std::min(word.find('='), word.size());
@@ -226,7 +234,10 @@ class LauncherTranslation {
     if (take_special(name)) return;
     if (const Argument* own = arguments_.find(spelling_)) return keep(word, *own);
     const LauncherFlag* flag = find_launcher_flag(name);
-    if (flag == nullptr) return out_.push_back(word);
+    if (flag == nullptr) {
+      if (!first_word_ && !word.starts_with('-')) first_word_ = at_ - 1;
+      return out_.push_back(word);
+    }
     const std::vector<std::string> values = take_values(flag->values);
     apply(*flag, values);
   }
@@ -393,13 +404,72 @@ class LauncherTranslation {
   std::span<const std::string> words_;
   const Arguments& arguments_;
   std::size_t at_ = 0;
+  std::optional<std::size_t> first_word_;
   std::string spelling_;                 ///< The flag as it was written.
   std::optional<std::string> attached_;  ///< The text behind its '='.
   std::string hosts_;
   std::vector<std::string> out_;
 };
 
+/// Returns the index of the first word without a flag, even if a later word is refused.
+std::optional<std::size_t> first_word_in(std::span<const std::string> words,
+                                         const Arguments& arguments) {
+  LauncherTranslation translation(words, arguments);
+  try {
+    translation.translate();
+  } catch (const Error&) {
+    return translation.first_word();
+  }
+  return translation.first_word();
+}
+
+/// Returns true if the first fault in `words` is a flag that is unknown or not supported, or that
+/// is in `before` already although it may be given once.
+bool has_strange_flag(std::span<const std::string> before, std::span<const std::string> words,
+                      const Arguments& arguments) try {
+  std::set<const Argument*> given;
+  for (const Token& token :
+       tokens_of(LauncherTranslation(before, arguments).translate(), arguments))
+    given.insert(token.argument);
+  for (const Token& token :
+       tokens_of(LauncherTranslation(words, arguments).translate(), arguments)) {
+    if (token.kind == Token::Kind::word) return false;
+    if (token.kind == Token::Kind::unknown_flag) return true;
+    if (!token.argument->repeated && !given.insert(token.argument).second) return true;
+  }
+  return false;
+} catch (const Error&) {
+  return true;  // The translation has refused a flag.
+}
+
+/// Returns a word without the value of the variable that it sets: "TOKEN=...".
+std::string without_variable_value(const std::string& word) {
+  std::size_t name = 0;
+  if (word.starts_with("-x") || word.starts_with("-e")) name = 2;
+  if (word.starts_with("--")) name = std::min(word.find('='), word.size() - 1) + 1;
+  const std::size_t equals = word.find('=', name);
+  const bool is_assignment =
+      equals != std::string::npos && is_variable_name(word.substr(name, equals - name));
+  return is_assignment ? word.substr(0, equals) + "=..." : word;
+}
+
 }  // namespace
+
+std::string program_advice(const std::string& command, const std::vector<std::string>& words,
+                           const Arguments& arguments) {
+  constexpr std::size_t kMostShown = 300;
+  if (contains(words, std::string("--"))) return "";
+  const auto at = first_word_in(words, arguments);
+  if (!at) return "";
+  const auto before = std::span(words).first(*at);
+  const auto program = std::span(words).subspan(*at);
+  if (!has_strange_flag(before, program.subspan(1), arguments)) return "";
+  std::string line = "fastgpu " + command;
+  for (const std::string& word : before)
+    line += " " + shell_quote(without_variable_value(word));
+  line += " -- " + shell_join(program);
+  return "; put the program after --: " + printable(line, kMostShown);
+}
 
 std::vector<std::string> translate_launcher_words(const std::vector<std::string>& words,
                                                   const Arguments& arguments) {

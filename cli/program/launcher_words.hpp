@@ -16,4 +16,12 @@ namespace fastgpu::cli {
 std::vector<std::string> translate_launcher_words(const std::vector<std::string>& words,
                                                   const Arguments& arguments);
 
+/// Returns advice for words of run job that were refused, in their own order: "; put the program
+/// after --: fastgpu mpirun -np 2 -- ./a.out --epochs 3". Empty unless a word without a flag is
+/// followed by a flag that is unknown, not supported or repeated, and "--" is missing: that word is
+/// then probably the program. `command` is the command as it was typed. Values of variables are
+/// left out.
+std::string program_advice(const std::string& command, const std::vector<std::string>& words,
+                           const Arguments& arguments);
+
 }  // namespace fastgpu::cli

@@ -10,6 +10,7 @@
 #include "comm/c_api/gradient_info.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -67,6 +68,7 @@ fgc_status fgc_multistep_create(fgc_comm* comm, const char* mode, const char* co
     const fgc_comm& ranks = need(comm, "the communicator");
     const auto environment =
         comm::c_api::environment_with(ranks.environment, settings, comm::SettingPlace::exchange);
+    comm::check_wishes_no_gossip(environment);
     *multistep = new fgc_multistep(ranks.communicator, mode_of(mode, environment),
                                    comm::gradient_settings(environment));
   });

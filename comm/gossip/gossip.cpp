@@ -29,20 +29,11 @@ constexpr Reduction kAverage{ElementType::float32, ReduceOp::average};
 struct GossipIdentity {
   std::uint64_t library = 0;
   std::uint64_t parameters = 0;
-  std::uint64_t topology = 0;
-  std::uint64_t wire = 0;
-  std::uint64_t settings = 0;
+  SharedOfGossip settings{};
+  std::uint64_t has_timeline = 0;
   std::uint64_t step = 0;
   std::uint64_t state = 0;
 };
-
-std::uint64_t number_of_codec(const std::optional<CodecChoice>& codec) {
-  Fingerprint number;
-  number.add(static_cast<std::uint8_t>(codec.has_value()));
-  if (codec)
-    number.add(static_cast<std::uint8_t>(codec->id)).add(std::bit_cast<std::uint64_t>(codec->part));
-  return number.value();
-}
 
 Rank rank_of(int member) noexcept {
   return {member};
@@ -80,21 +71,11 @@ std::uint64_t Gossip::registration() const {
   return number.value();
 }
 
-std::uint64_t Gossip::settings_number() const {
-  return Fingerprint()
-      .add(static_cast<std::uint8_t>(settings_.is_exact))
-      .add(std::bit_cast<std::uint64_t>(settings_.step_size.value_or(0)))
-      .add(static_cast<std::uint32_t>(settings_.guard))
-      .add(static_cast<std::uint8_t>(!settings_.timeline.empty()))
-      .value();
-}
-
 void Gossip::check_same() {
   GossipIdentity own{.library = Fingerprint().add(std::string_view(FASTGPU_VERSION)).value(),
                      .parameters = registration(),
-                     .topology = number_of(settings_.topology),
-                     .wire = number_of_codec(settings_.codec),
-                     .settings = settings_number(),
+                     .settings = shared_of(settings_),
+                     .has_timeline = static_cast<std::uint64_t>(!settings_.timeline.empty()),
                      .step = step_,
                      .state = number_of(guard_)};
   std::vector<GossipIdentity> all(static_cast<std::size_t>(communicator_.size()));
@@ -104,18 +85,14 @@ void Gossip::check_same() {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const GossipIdentity& each = all[rank];
     const std::string name = "rank " + std::to_string(rank);
-    const auto differs = [&](const std::string& what) {
-      throw Error(ErrorKind::usage,
-                  name + " has another " + what + " than rank 0: all ranks need the same");
-    };
     if (each.library != first.library)
       throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0");
-    if (each.topology != first.topology) differs("FASTGPU_COMM_TOPOLOGY");
-    if (each.wire != first.wire) differs("FASTGPU_COMM_WIRE");
-    if (each.settings != first.settings)
-      differs(
-          "FASTGPU_COMM_EXCHANGE, FASTGPU_COMM_GOSSIP_STEP, FASTGPU_COMM_GUARD or "
-          "FASTGPU_COMM_TIMELINE");
+    std::string_view variable = differing_variable(each.settings, first.settings);
+    if (variable.empty() && each.has_timeline != first.has_timeline)
+      variable = "FASTGPU_COMM_TIMELINE";
+    if (!variable.empty())
+      throw Error(ErrorKind::usage, name + " has another " + std::string(variable) +
+                                        " than rank 0: all ranks need the same");
     if (each.parameters != first.parameters)
       throw Error(ErrorKind::usage, name + " has registered other parameters than rank 0");
     if (each.step != first.step || each.state != first.state)
@@ -359,8 +336,7 @@ std::vector<std::byte> Gossip::saved_state() {
   SavedGossip saved{.rank = communicator_.rank().value,
                     .ranks = communicator_.size(),
                     .registration = registration(),
-                    .topology = number_of(settings_.topology),
-                    .wire = number_of_codec(settings_.codec),
+                    .settings = shared_of(settings_),
                     .step = step_,
                     .measured = measured_,
                     .guard = guard_,
@@ -377,7 +353,6 @@ std::vector<std::byte> Gossip::saved_state() {
 
 void Gossip::load_state(std::span<const std::byte> bytes) {
   if (levels_) throw Error(ErrorKind::usage, "load the state of gossip before the first step");
-  if (bytes.empty()) return;
   const SavedGossip saved = decode_gossip(bytes);
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorKind::usage, "a saved state of gossip is " + what);
@@ -387,9 +362,8 @@ void Gossip::load_state(std::span<const std::byte> bytes) {
            ", not of rank " + std::to_string(communicator_.rank().value) + " of " +
            std::to_string(communicator_.size()));
   if (saved.registration != registration()) refuse("that of other parameters");
-  if (saved.topology != number_of(settings_.topology))
-    refuse("that of another FASTGPU_COMM_TOPOLOGY");
-  if (saved.wire != number_of_codec(settings_.codec)) refuse("that of another FASTGPU_COMM_WIRE");
+  const std::string_view variable = differing_variable(saved.settings, shared_of(settings_));
+  if (!variable.empty()) refuse("that of another " + std::string(variable));
   if (saved.guard.rung >= rungs_.size()) refuse("damaged: it has an unknown way of mixing");
   lay_out();
   std::size_t numbers = 0;

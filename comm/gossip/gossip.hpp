@@ -54,7 +54,8 @@ class Gossip {
 
   /// Takes a saved state of this rank: after parameters are registered and before the first step,
   /// on every rank that of the same step. Throws ErrorKind::usage for the state of another rank,
-  /// of other parameters or settings, and for damaged bytes; then nothing has changed.
+  /// of another number of ranks, of other parameters or settings, and for damaged bytes; then
+  /// nothing has changed.
   void load_state(std::span<const std::byte> saved);
 
   const GossipPlan& plan() const noexcept { return plan_; }
@@ -96,7 +97,6 @@ class Gossip {
   void land(Flight& flight, const MixingRow& row, MixStep& step);
   void warn(const std::string& sentence);
   std::uint64_t registration() const;
-  std::uint64_t settings_number() const;
 
   Communicator& communicator_;
   GossipSettings settings_;

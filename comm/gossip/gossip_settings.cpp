@@ -1,11 +1,13 @@
 #include "comm/gossip/gossip_settings.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/fusion/fingerprint.hpp"
 #include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
@@ -40,23 +42,37 @@ std::string fitting_wires() {
   return wires;
 }
 
+/// Returns the codec of a wire of gossip or of gradients; absent for a wire without one.
 std::optional<CodecChoice> codec_from(const std::string& text) try {
-  if (text == "same") return std::nullopt;
+  if (text == "same" || text == "fp16" || text == "bf16" || text == "mixed") return std::nullopt;
   const auto codec = codec_choice(text);
+  if (!codec) refuse_value(kWire, text, "one of " + fitting_wires());
+  return codec;
+} catch (const Error& e) {
+  if (std::string_view(e.what()).starts_with(kWire)) throw;
+  throw Error(e.kind(), std::string(kWire) + " is " + e.what());
+}
+
+/// Throws for a wire of gradients that gossip does not have.
+void check_wire_of_gossip(const std::string& text, const std::optional<CodecChoice>& codec) {
   if (codec && (codec->momentum > 0 || codec->warmup > 0 || codec->memory > 0))
     throw Error(ErrorKind::usage,
                 std::string(kWire) + " " + text +
                     ": momentum, warmup and memory belong to gradients, and gossip mixes "
                     "parameters: leave them out");
-  if (codec && !entry_of(codec->id).is_linear) return codec;
-  if (codec || text == "fp16" || text == "bf16" || text == "mixed")
+  const bool fits = codec ? !entry_of(codec->id).is_linear : text == "same";
+  if (!fits)
     throw Error(ErrorKind::usage, std::string(kWire) + " " + text +
                                       " does not go with gossip, which mixes parameters: " +
                                       "use one of " + fitting_wires());
-  refuse_value(kWire, text, "one of " + fitting_wires());
-} catch (const Error& e) {
-  if (std::string_view(e.what()).starts_with(kWire)) throw;
-  throw Error(e.kind(), std::string(kWire) + " is " + e.what());
+}
+
+std::uint64_t number_of(const std::optional<CodecChoice>& codec) {
+  Fingerprint number;
+  number.add(static_cast<std::uint8_t>(codec.has_value()));
+  if (codec)
+    number.add(static_cast<std::uint8_t>(codec->id)).add(std::bit_cast<std::uint64_t>(codec->part));
+  return number.value();
 }
 
 }  // namespace
@@ -72,21 +88,23 @@ void check_wishes_no_gossip(const Environment& environment) {
   if (!wishes_gossip(environment)) return;
   throw Error(ErrorKind::usage,
               std::string(kExchange) +
-                  " gossip mixes parameters after each step, and this program exchanges gradients: "
-                  "use fgc_gossip_create (Python: Gossip or torch_gossip.GossipOptimizer), or "
-                  "all_reduce");
+                  " gossip mixes parameters after each step, and this program exchanges gradients, "
+                  "or trains in rounds of several steps: use fgc_gossip_create (Python: Gossip or "
+                  "torch_gossip.GossipOptimizer), or all_reduce");
 }
 
 GossipSettings gossip_settings(const Environment& environment) {
-  GossipSettings settings;
   const GradientSettings folders = record_settings(environment);
-  settings.timeline = folders.timeline;
-  settings.counters = folders.counters;
-  settings.is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
-  if (settings.is_exact) return settings;
+  const bool is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
+  const GossipSettings exact{
+      .is_exact = true, .timeline = folders.timeline, .counters = folders.counters};
+  GossipSettings settings{.timeline = folders.timeline, .counters = folders.counters};
   if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))
     settings.topology = gossip_topology(*text);
-  if (const auto text = environment(std::string(kWire))) settings.codec = codec_from(*text);
+  if (const auto text = environment(std::string(kWire))) {
+    settings.codec = codec_from(*text);
+    if (!is_exact) check_wire_of_gossip(*text, settings.codec);
+  }
   if (const auto text = environment(std::string(kStepSize)))
     settings.step_size =
         number_from(kStepSize, *text, 1e-6, 1.0, "a number from 0.000001 to 1, such as 0.02");
@@ -94,7 +112,21 @@ GossipSettings gossip_settings(const Environment& environment) {
     settings.guard =
         number_from(kGuard, *text, 0, kMostGuardSteps,
                     "a number of steps from 0 (never) to " + std::to_string(kMostGuardSteps));
-  return settings;
+  return is_exact ? exact : settings;
+}
+
+SharedOfGossip shared_of(const GossipSettings& settings) {
+  const double step_size = settings.codec ? settings.step_size.value_or(0) : 0;
+  return {static_cast<std::uint64_t>(settings.is_exact), number_of(settings.topology),
+          number_of(settings.codec), std::bit_cast<std::uint64_t>(step_size),
+          static_cast<std::uint64_t>(settings.guard)};
+}
+
+std::string_view differing_variable(const SharedOfGossip& one,
+                                    const SharedOfGossip& other) noexcept {
+  for (std::size_t i = 0; i < one.size(); ++i)
+    if (one[i] != other[i]) return kSharedOfGossip[i];
+  return {};
 }
 
 std::string_view name_of(MixMethod method) noexcept {

@@ -13,8 +13,9 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kGossipMagic = 0x66676770;  ///< "fggp"
-constexpr std::uint8_t kGossipFormat = 3;
-constexpr std::size_t kFixed = 4 + 1 + 4 + 4 + 5 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8 + kSealBytes;
+constexpr std::uint8_t kGossipFormat = 4;
+constexpr std::size_t kFixed =
+    4 + 1 + 4 + 4 + 8 + sizeof(SharedOfGossip) + 2 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8 + kSealBytes;
 
 [[noreturn]] void refuse_state(const std::string& what) {
   throw Error(ErrorKind::usage, "a saved state of gossip is damaged: " + what);
@@ -84,7 +85,9 @@ std::vector<std::byte> encode(const SavedGossip& saved) {
   WireWriter writer(bytes);
   writer.put(kGossipMagic).put(kGossipFormat);
   writer.put(static_cast<std::uint32_t>(saved.rank)).put(static_cast<std::uint32_t>(saved.ranks));
-  writer.put(saved.registration).put(saved.topology).put(saved.wire);
+  writer.put(saved.registration);
+  for (const std::uint64_t number : saved.settings)
+    writer.put(number);
   writer.put(saved.step).put(saved.measured);
   writer.put(std::uint64_t{saved.guard.rung});
   put(writer, saved.guard.distance);
@@ -116,8 +119,8 @@ SavedGossip decode_gossip(std::span<const std::byte> bytes) try {
   saved.rank = static_cast<int>(reader.get<std::uint32_t>() & 0x7fffffffU);
   saved.ranks = static_cast<int>(reader.get<std::uint32_t>() & 0x7fffffffU);
   saved.registration = reader.get<std::uint64_t>();
-  saved.topology = reader.get<std::uint64_t>();
-  saved.wire = reader.get<std::uint64_t>();
+  for (std::uint64_t& number : saved.settings)
+    number = reader.get<std::uint64_t>();
   saved.step = reader.get<std::uint64_t>();
   saved.measured = reader.get<std::uint64_t>();
   saved.guard.rung = reader.get<std::uint64_t>();

@@ -9,15 +9,15 @@
 
 #include "comm/gossip/distance.hpp"
 #include "comm/gossip/drift_guard.hpp"
+#include "comm/gossip/gossip_settings.hpp"
 
 namespace fastgpu::comm {
 
 struct SavedGossip {
   int rank = 0;
   int ranks = 1;
-  std::uint64_t registration = 0;  ///< Numbers that differ for other parameters and settings.
-  std::uint64_t topology = 0;
-  std::uint64_t wire = 0;
+  std::uint64_t registration = 0;  ///< A number that differs for other parameters.
+  SharedOfGossip settings{};
   std::uint64_t step = 0;
   std::uint64_t measured = 0;
   GuardState guard{};

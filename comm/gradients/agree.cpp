@@ -16,10 +16,18 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::string_view kShared[] = {
-    "FASTGPU_COMM_FUSION",     "FASTGPU_COMM_WIRE",     "FASTGPU_COMM_MIXED_SMALL",
-    "FASTGPU_COMM_MIXED_KEEP", "FASTGPU_COMM_LANES",    "FASTGPU_COMM_NANCHECK",
-    "FASTGPU_COMM_TUNE",       "FASTGPU_COMM_TIMELINE", "FASTGPU_COMM_DEVICE"};
+constexpr std::string_view kWire = "FASTGPU_COMM_WIRE";
+
+/// The wire is compared before the size of buckets, which depends on it.
+constexpr std::string_view kShared[] = {kWire,
+                                        "FASTGPU_COMM_FUSION",
+                                        "FASTGPU_COMM_MIXED_SMALL",
+                                        "FASTGPU_COMM_MIXED_KEEP",
+                                        "FASTGPU_COMM_LANES",
+                                        "FASTGPU_COMM_NANCHECK",
+                                        "FASTGPU_COMM_TUNE",
+                                        "FASTGPU_COMM_TIMELINE",
+                                        "FASTGPU_COMM_DEVICE"};
 /// One number for each setting.
 using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;
 
@@ -42,8 +50,8 @@ SharedSettings shared(const GradientSettings& settings) {
   Fingerprint kept;
   for (const std::string& pattern : settings.keep_float32)
     kept.add(pattern);
-  return {settings.bucket.count,
-          number_of_wire(settings),
+  return {number_of_wire(settings),
+          settings.bucket.count,
           keeps ? settings.small.count : 0,
           keeps ? kept.value() : 0,
           static_cast<std::uint64_t>(settings.streams),
@@ -56,6 +64,17 @@ SharedSettings shared(const GradientSettings& settings) {
 GroupIdentity identity_of(const GradientRegistration& registration) {
   return {Fingerprint().add(registration.library).value(), registration.table.hash(),
           encode(registration.table).size(), shared(registration.settings), registration.steps};
+}
+
+/// Throws on every rank, by a collective call, with the wires of rank `odd` and of rank 0.
+[[noreturn]] void refuse_wires(Communicator& communicator, const GradientSettings& settings,
+                               Rank odd) {
+  const std::string own = text_of_wire(settings);
+  const std::string theirs = broadcast_message(communicator, odd, own);
+  const std::string reference = broadcast_message(communicator, {0}, own);
+  throw Error(ErrorKind::usage, "rank " + std::to_string(odd.value) + " has " + std::string(kWire) +
+                                    " '" + theirs + "', and rank 0 '" + reference +
+                                    "': all ranks need the same");
 }
 
 std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
@@ -101,10 +120,12 @@ void check_same_registration(Communicator& communicator, const GradientRegistrat
                 name + " runs another libfastgpu_comm than rank 0: " +
                     broadcast_message(communicator, rank, std::string(mine.library)));
   const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
-  if (setting != odd->settings.end())
-    throw Error(ErrorKind::usage, name + " has another " +
-                                      std::string(kShared[setting - odd->settings.begin()]) +
+  if (setting != odd->settings.end()) {
+    const std::string_view variable = kShared[setting - odd->settings.begin()];
+    if (variable == kWire) refuse_wires(communicator, mine.settings, rank);
+    throw Error(ErrorKind::usage, name + " has another " + std::string(variable) +
                                       " than rank 0: all ranks need the same");
+  }
   if (odd->table == first.table)
     throw Error(ErrorKind::usage, name + " continues after " + std::to_string(odd->steps) +
                                       " steps of its codec, and rank 0 after " +

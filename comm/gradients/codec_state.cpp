@@ -19,8 +19,8 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x66676373;  ///< "fgcs"
-constexpr std::uint8_t kFormat = 3;
-constexpr std::size_t kHeader = 4 + 1 + 4 + 8 + 4;
+constexpr std::uint8_t kFormat = 4;
+constexpr std::size_t kHeader = 4 + 1 + 4 + 4 + 8 + 4;
 constexpr std::size_t kStretchHeader = 8 + 8;
 constexpr std::size_t kMemoryHeader = 8 + 8 + 8;
 
@@ -176,7 +176,7 @@ void CodecState::drop_memories() {
     each.clear();
 }
 
-std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) const {
+std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank, int ranks) const {
   std::size_t bytes = kHeader + kSealBytes;
   std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
@@ -191,7 +191,8 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
   }
   std::vector<std::byte> state(bytes);
   WireWriter writer(state);
-  writer.put(kMagic).put(kFormat).put(static_cast<std::uint32_t>(rank.value));
+  writer.put(kMagic).put(kFormat);
+  writer.put(static_cast<std::uint32_t>(rank.value)).put(static_cast<std::uint32_t>(ranks));
   writer.put(steps_).put(gradients);
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
@@ -214,7 +215,8 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank) 
   return state;
 }
 
-void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank) try {
+void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank,
+                      int ranks) try {
   WireReader reader(without_seal(saved));
   if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
   const auto format = reader.get<std::uint8_t>();
@@ -223,11 +225,13 @@ void CodecState::load(std::span<const std::byte> saved, const GradientTable& tab
                                       std::to_string(format) + ": this library reads format " +
                                       std::to_string(kFormat));
   const auto owner = reader.get<std::uint32_t>();
-  if (owner != static_cast<std::uint32_t>(rank.value))
-    throw Error(ErrorKind::usage, "a saved state of gradients is that of rank " +
-                                      std::to_string(owner) + ", not of rank " +
-                                      std::to_string(rank.value) +
-                                      ": its residuals would count twice");
+  const auto owners = reader.get<std::uint32_t>();
+  if (owner != static_cast<std::uint32_t>(rank.value) ||
+      owners != static_cast<std::uint32_t>(ranks))
+    throw Error(ErrorKind::usage,
+                "a saved state of gradients is that of rank " + std::to_string(owner) + " of " +
+                    std::to_string(owners) + ", not of rank " + std::to_string(rank.value) +
+                    " of " + std::to_string(ranks) + ": residuals would be lost, or count twice");
   CodecState loaded;
   loaded.steps_ = reader.get<std::uint64_t>();
   loaded.resize(table.size());

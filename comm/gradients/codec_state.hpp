@@ -73,14 +73,15 @@ class CodecState {
       each.has_next = false;
   }
 
-  /// Returns the state for a file. Gradients of which nothing is kept are not in it.
-  std::vector<std::byte> saved(const GradientTable& table, Rank rank) const;
+  /// Returns the state of one of `ranks` ranks for a file. Gradients of which nothing is kept are
+  /// not in it.
+  std::vector<std::byte> saved(const GradientTable& table, Rank rank, int ranks) const;
 
   /// Takes a saved state: residuals of gradients with the same name and number of elements; those
   /// of others are dropped, and gradients that it does not have begin at 0. Throws ErrorKind::usage
-  /// for the state of another rank, whose residuals would count twice, and for damaged bytes; then
-  /// nothing has changed.
-  void load(std::span<const std::byte> saved, const GradientTable& table, Rank rank);
+  /// for the state of another rank, whose residuals would count twice, for that of another number
+  /// of ranks, of which some would be lost, and for damaged bytes; then nothing has changed.
+  void load(std::span<const std::byte> saved, const GradientTable& table, Rank rank, int ranks);
 
   /// Drops what is kept of a gradient, but for its velocity.
   void drop(GradientId id) {

@@ -250,7 +250,8 @@ std::vector<std::byte> GradientExchange::saved_state() {
   check_between_steps("the state of codecs is saved");
   if (settings_.wire != WireType::encoded) return {};
   if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
-  std::vector<std::byte> saved = codec_state_.saved(table_, communicator_.rank());
+  std::vector<std::byte> saved =
+      codec_state_.saved(table_, communicator_.rank(), communicator_.size());
   if (encoded_buckets_) codec_state_.drop_memories();
   return saved;
 }
@@ -260,14 +261,14 @@ void GradientExchange::check_state(std::span<const std::byte> saved) {
   check_between_steps("the state of codecs is loaded");
   if (saved.empty()) return;
   CodecState state;
-  state.load(saved, table_, communicator_.rank());
+  state.load(saved, table_, communicator_.rank(), communicator_.size());
 }
 
 void GradientExchange::load_state(std::span<const std::byte> saved) {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is loaded");
   if (saved.empty()) return;
-  codec_state_.load(saved, table_, communicator_.rank());
+  codec_state_.load(saved, table_, communicator_.rank(), communicator_.size());
   if (settings_.codec.memory == 0) codec_state_.drop_memories();
   const bool has_feedback =
       settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;

@@ -244,6 +244,13 @@ std::vector<bool> moved_gradients(const GradientTable& table, const GradientSett
   return moved;
 }
 
+std::string text_of_wire(const GradientSettings& settings) {
+  if (settings.wire == WireType::encoded) return text_of(settings.codec);
+  for (const auto& [name, type] : kWireTypes)
+    if (type == settings.wire) return std::string(name);
+  return "";
+}
+
 std::uint64_t number_of_wire(const GradientSettings& settings) {
   const bool is_encoded = settings.wire == WireType::encoded;
   const CodecChoice codec = is_encoded ? settings.codec : CodecChoice{};

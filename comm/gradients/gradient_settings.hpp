@@ -81,6 +81,9 @@ std::vector<bool> encoded_gradients(const GradientTable& table, const GradientSe
 /// ones, whether they are encoded or not, but for float64 and the bindings' own.
 std::vector<bool> moved_gradients(const GradientTable& table, const GradientSettings& settings);
 
+/// Returns the value of FASTGPU_COMM_WIRE that is read to these settings: "same", "topk:0.01".
+std::string text_of_wire(const GradientSettings& settings);
+
 /// Returns a number that differs for each value of FASTGPU_COMM_WIRE.
 std::uint64_t number_of_wire(const GradientSettings& settings);
 

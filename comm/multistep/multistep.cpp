@@ -10,13 +10,14 @@
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/communicator/broadcast_message.hpp"
 #include "comm/fusion/fingerprint.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// The beginning of the name of a tensor with what a rank contributes. Ranks whose modes differ are
-/// told apart by the rest of it.
+/// The beginning of the name of a tensor with what a rank contributes. The mode follows it: what
+/// the tuner has found is kept for each mode.
 constexpr std::string_view kHeaderName = "fastgpu_comm.round ";
 
 /// The content of that tensor, averaged over the ranks.
@@ -67,6 +68,7 @@ std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
 
 void Multistep::begin() {
   if (!slices_.empty()) refuse_step("begin is called once");
+  check_same_mode();
   std::vector<std::size_t> bytes;
   for (MultistepTensor& tensor : tensors_)
     bytes.push_back(tensor.work().size());
@@ -98,6 +100,22 @@ void Multistep::begin() {
       tensor.remember(mode().momentum > 0);
     }
   slices_ = std::move(slices);
+}
+
+/// Compares the modes of ranks: a collective, before tensors are compared.
+void Multistep::check_same_mode() {
+  const std::string own = to_string(mode());
+  const std::uint64_t number = Fingerprint().add(own).value();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(communicator_.size()));
+  communicator_.all_gather(std::as_bytes(std::span(&number, 1)),
+                           std::as_writable_bytes(std::span(all)));
+  const auto odd = std::ranges::find_if(all, [&](std::uint64_t each) { return each != all[0]; });
+  if (odd == all.end()) return;
+  const Rank rank{static_cast<int>(odd - all.begin())};
+  const std::string theirs = broadcast_message(communicator_, rank, own);
+  const std::string reference = broadcast_message(communicator_, {0}, own);
+  refuse_step("rank " + std::to_string(rank.value) + " has the mode " + theirs + ", and rank 0 " +
+              reference);
 }
 
 /// Compares the rounds in which ranks begin or continue: a collective in the first step after
@@ -328,8 +346,10 @@ std::vector<std::byte> Multistep::saved_state() {
   check_can_go_on();
   if (contains(taken_, 1)) refuse_step("the state is saved between steps, not within one");
   settle();
-  SavedMultistep state{
-      .rank = communicator_.rank(), .mode = to_string(mode()), .clock = clock_.state()};
+  SavedMultistep state{.rank = communicator_.rank(),
+                       .ranks = communicator_.size(),
+                       .mode = to_string(mode()),
+                       .clock = clock_.state()};
   if (came_) {
     state.unused = verdict_;
     state.unused->has_results = came_->has_results;
@@ -356,9 +376,11 @@ std::vector<std::byte> Multistep::saved_state() {
 void Multistep::load_state(std::span<const std::byte> saved) {
   check_can_go_on();
   const SavedMultistep state = decode_multistep(saved);
-  if (state.rank != communicator_.rank())
-    refuse_step("this is the state of rank " + std::to_string(state.rank.value) + ", not of rank " +
-                std::to_string(communicator_.rank().value));
+  if (state.rank != communicator_.rank() || state.ranks != communicator_.size())
+    refuse_step("this is the state of rank " + std::to_string(state.rank.value) + " of " +
+                std::to_string(state.ranks) + ", not of rank " +
+                std::to_string(communicator_.rank().value) + " of " +
+                std::to_string(communicator_.size()));
   if (state.mode != to_string(mode()))
     refuse_step("this is a state of " + state.mode + ", not of " + to_string(mode()));
   bool is_same = state.tensors.size() == tensors_.size() && state.codecs.size() == slices_.size();

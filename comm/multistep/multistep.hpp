@@ -51,8 +51,9 @@ class Multistep {
   std::size_t add(GradientInfo info, std::span<std::byte> values);
   std::size_t size() const noexcept { return tensors_.size(); }
 
-  /// Compares with the other ranks what was added, and gives all of them the parameters of rank 0.
-  /// A collective, before the first step.
+  /// Compares the mode and what was added with other ranks, and gives all of them the parameters of
+  /// rank 0. A collective, before the first step. Throws ErrorKind::usage, naming a rank that
+  /// differs.
   void begin();
 
   /// Sets the weight of this rank's next step, such as the number of samples in its batch. Throws
@@ -79,9 +80,9 @@ class Multistep {
   std::vector<std::byte> saved_state();
 
   /// Takes the saved state of the same rank, after `begin`. The parameters have then the values
-  /// that they had. Throws ErrorKind::usage for the state of another rank, mode or set of tensors,
-  /// and a damaged one; then nothing has changed. The next step throws it on all ranks if one of
-  /// them has loaded the state of another round, or none.
+  /// that they had. Throws ErrorKind::usage for the state of another rank, number of ranks, mode or
+  /// set of tensors, and a damaged one; then nothing has changed. The next step throws it on all
+  /// ranks if one of them has loaded the state of another round, or none.
   void load_state(std::span<const std::byte> saved);
 
  private:
@@ -92,6 +93,7 @@ class Multistep {
     GradientId header{};
   };
 
+  void check_same_mode();
   void check_same_round();
   void check_can_go_on() const;
   void check_tensor(std::size_t tensor) const;

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
@@ -104,9 +106,15 @@ MultistepSettings multistep_settings(std::string_view text) {
                                                                   std::to_string(entry->most)));
   MultistepSettings settings{
       .mode = entry->mode, .steps = *steps, .rate = entry->rate, .momentum = entry->momentum};
+  std::vector<std::string_view> given;
   for (std::size_t comma = text.find(','); comma != text.npos;) {
     const std::size_t next = text.find(',', comma + 1);
-    read_option(settings, *entry, text.substr(comma + 1, next - comma - 1), text);
+    const std::string_view option = text.substr(comma + 1, next - comma - 1);
+    read_option(settings, *entry, option, text);
+    const std::string_view option_name = pair_of(option).first;
+    if (contains(given, option_name))
+      refuse_mode(text, "'" + std::string(option_name) + "' is given twice");
+    given.push_back(option_name);
     comma = next;
   }
   return settings;

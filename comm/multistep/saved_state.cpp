@@ -13,7 +13,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMultistepMagic = 0x66676d73;  ///< "fgms"
-constexpr std::uint8_t kMultistepFormat = 2;
+constexpr std::uint8_t kMultistepFormat = 3;
 constexpr std::size_t kTensorParts = 5;  ///< Each has its length before it.
 
 /// Appends numbers and texts to bytes that grow.
@@ -94,7 +94,8 @@ class StateReader {
 std::vector<std::byte> encode(const SavedMultistep& state) {
   StateWriter out;
   out.number(kMultistepMagic).number(kMultistepFormat);
-  out.number(static_cast<std::uint32_t>(state.rank.value)).text(state.mode);
+  out.number(static_cast<std::uint32_t>(state.rank.value));
+  out.number(static_cast<std::uint32_t>(state.ranks)).text(state.mode);
   out.number(state.clock.round).number(state.clock.steps).number(state.clock.finished_rounds);
   out.number(state.clock.step_weight).number(std::uint64_t{state.clock.weights.size()});
   for (const double weight : state.clock.weights)
@@ -129,6 +130,7 @@ SavedMultistep decode_multistep(std::span<const std::byte> bytes) {
                                       std::to_string(kMultistepFormat));
   SavedMultistep state;
   state.rank = {static_cast<int>(in.number<std::uint32_t>())};
+  state.ranks = static_cast<int>(in.number<std::uint32_t>());
   state.mode = in.text();
   state.clock.round = in.number<std::uint64_t>();
   state.clock.steps = in.number<std::uint32_t>();

@@ -25,6 +25,7 @@ struct SavedTensor {
 
 struct SavedMultistep {
   Rank rank{};
+  int ranks = 1;
   std::string mode;  ///< The mode with all options.
   RoundClock::State clock{};
   std::optional<RoundVerdict> unused{};  ///< The verdict of a round whose results wait in `work`.

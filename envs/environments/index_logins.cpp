@@ -6,6 +6,7 @@
 #include "base/ascii.hpp"
 #include "base/base64.hpp"
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "http/urls.hpp"
 #include "ssh/wire.hpp"
 
@@ -81,7 +82,7 @@ struct Entry {
 /// Returns the entries of a netrc file. The one without a host, "default", applies to no index.
 std::vector<Entry> entries_in(std::string_view text, const std::string& source) {
   std::vector<Entry> entries;
-  Words words(text);
+  Words words(without_byte_order_mark(text));
   while (const auto word = words.next()) {
     if (*word == "machine" || *word == "default") {
       const auto host = *word == "machine" ? words.next() : std::string();

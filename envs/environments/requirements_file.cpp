@@ -6,6 +6,7 @@
 #include "agent/protocol/index_login.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/utf8.hpp"
 #include "envs/environments/fields.hpp"
 #include "envs/environments/requirement.hpp"
 #include "envs/environments/spec.hpp"
@@ -40,6 +41,7 @@ std::vector<Line> lines_in(std::string_view text) {
   std::vector<Line> lines;
   std::string whole;
   int first = 1;
+  text = without_byte_order_mark(text);
   for (int number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
     std::string line(text.substr(0, end));

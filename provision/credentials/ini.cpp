@@ -5,6 +5,7 @@
 #include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/split.hpp"
+#include "base/utf8.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::provision::credentials {
@@ -26,8 +27,7 @@ bool is_passed_over(std::string_view line) {
 }  // namespace
 
 Sections parse_ini(std::string_view text, const std::string& name) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_byte_order_mark(text);
   Sections sections;
   Section* current = nullptr;
   for (std::size_t number = 1; !text.empty(); ++number) {

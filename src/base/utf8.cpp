@@ -54,6 +54,12 @@ std::size_t plain_prefix(std::string_view text) noexcept {
 
 }  // namespace
 
+std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
+
 CodePoint first_code_point(std::string_view text) noexcept {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80) return {lead, 1, true};

@@ -1,4 +1,5 @@
-// UTF-8 from outside: its code points, and the escaping of those that control a terminal.
+// UTF-8 from outside: its byte order mark, its code points, and the escaping of those that control
+// a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,10 @@
 #include <string_view>
 
 namespace fastgpu {
+
+/// Returns the text without a UTF-8 byte order mark at its beginning, which editors on Windows
+/// write.
+std::string_view without_byte_order_mark(std::string_view text) noexcept;
 
 struct CodePoint {
   char32_t value = 0;  ///< The byte itself if it is not valid UTF-8.

@@ -15,6 +15,7 @@
 #include "base/numbers.hpp"
 #include "base/split.hpp"
 #include "base/unique_fd.hpp"
+#include "base/utf8.hpp"
 
 namespace fastgpu::config {
 namespace {
@@ -37,8 +38,10 @@ std::string source_of(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : printable(path.string());
 }
 
-std::string not_empty(std::string text, const std::string& source) {
-  if (text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
+/// Returns the text without a byte order mark. Throws usage if nothing but blanks is left.
+std::string checked_text(std::string_view bytes, const std::string& source) {
+  const std::string_view text = without_byte_order_mark(bytes);
+  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) return std::string(text);
   throw Error(ErrorKind::usage, source + " is empty");
 }
 
@@ -133,9 +136,9 @@ std::string read_all(int fd, const std::string& source) {
 std::string read_text(const std::filesystem::path& path) {
   if (path.empty()) throw Error(ErrorKind::usage, "the name of the file is empty");
   const std::string source = source_of(path);
-  if (path == "-") return not_empty(read_all(STDIN_FILENO, source), source);
+  if (path == "-") return checked_text(read_all(STDIN_FILENO, source), source);
   const UniqueFd fd = open_file(path);
-  return not_empty(read_all(fd.get(), source), source);
+  return checked_text(read_all(fd.get(), source), source);
 }
 
 Document::Document() : Document(parse("", "")) {}

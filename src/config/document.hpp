@@ -8,10 +8,10 @@
 
 namespace fastgpu::config {
 
-/// Returns the text of a file, or of standard input for "-". Stops soon after the size limit.
-/// Throws not_found if the file is missing, denied or local if it cannot be read, and usage if it
-/// is empty, a directory or a device. A FIFO is read like standard input, so that a shell's <(...)
-/// can be used.
+/// Returns the text of a file, or of standard input for "-", without a byte order mark. Stops soon
+/// after the size limit. Throws not_found if the file is missing, denied or local if it cannot be
+/// read, and usage if it is empty, a directory or a device. A FIFO is read like standard input, so
+/// that a shell's <(...) can be used.
 std::string read_text(const std::filesystem::path& path);
 
 /// Reads a descriptor to its end, or until soon after the size limit. `source` names it in errors.

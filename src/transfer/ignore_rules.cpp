@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/split.hpp"
+#include "base/utf8.hpp"
 
 namespace fastgpu::transfer {
 namespace {
@@ -74,7 +75,7 @@ IgnoreRules::Rule IgnoreRules::rule_of(std::string_view line) {
 
 IgnoreRules IgnoreRules::parse(std::string_view text) {
   IgnoreRules rules;
-  for (const std::string_view line : split_lines(text)) {
+  for (const std::string_view line : split_lines(without_byte_order_mark(text))) {
     Rule rule = rule_of(line);
     if (!rule.parts.empty()) rules.rules_.push_back(std::move(rule));
   }

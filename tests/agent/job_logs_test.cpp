@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "support/agent_job.hpp"
@@ -16,6 +17,7 @@ using test::Followed;
 using test::kOneRank;
 using test::kTwoRanks;
 using test::read_text;
+using test::run_agent;
 using test::start_follower;
 using test::write_file;
 
@@ -94,6 +96,28 @@ TEST_CASE("logs can be asked for by rank, by their last lines, and without waiti
   CHECK(none.ranks.size() == 2);
 }
 
+TEST_CASE("a follower without data gets the launcher's stderr, and nothing else") {
+  AgentJob job(kOneRank + " & wait; echo out; printf 'a rank has failed\\n' >&2; exit 205",
+               "echo out; echo err >&2");
+  CHECK(job.start().status.ok());
+  const std::map<std::string, std::string> launcher = {{"launcher.err", "a rank has failed\n"}};
+  CHECK(follow(job.home, {"job", "--no-data"}).logs == launcher);
+  CHECK(follow(job.home, {"job", "--no-data", "--no-follow", "--times"}).logs == launcher);
+  CHECK(
+      follow(job.home, {"job", "--no-data", "--from", "launcher.err=7"}).logs.at("launcher.err") ==
+      "has failed\n");
+  CHECK(follow(job.home, {"job", "--no-data", "--ranks", "0"}).logs.empty());
+  CHECK(follow(job.home, {"job"}).logs.size() == 4);
+}
+
+TEST_CASE("a follower without data gets only the end of a long stderr of the launcher") {
+  AgentJob job("head -c 100000 /dev/zero | tr '\\000' x >&2; printf 'the end' >&2; exit 1");
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  CHECK(follow(job.home, {"job", "--no-data"}).logs.at("launcher.err") ==
+        std::string(kLauncherTail - 7, 'x') + "the end");
+}
+
 TEST_CASE("logs have times: their lines come in order, and since a time") {
   AgentJob job(
       kTwoRanks,
@@ -122,6 +146,23 @@ TEST_CASE("logs have times: their lines come in order, and since a time") {
         "a\nc\nef\n");
   CHECK(follow(job.home, {"job", "--no-follow", "--since", "1000000", "--tail", "1"})
             .logs.at("0.out") == "ef\n");
+}
+
+TEST_CASE("logs are read since any time before now, even before 1970") {
+  AgentJob job(kOneRank, "echo a");
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  for (const std::string since : {"4838400000", "3155760000000", "9223372036854775807"}) {
+    CAPTURE(since);
+    CHECK(follow(job.home, {"job", "--no-follow", "--since", since}).logs.at("0.out") == "a\n");
+  }
+  for (const std::string since : {"-1", "9223372036854775808", "8w", ""}) {
+    CAPTURE(since);
+    const auto refused =
+        run_agent(job.home, {"job-follow", "job", "--no-follow", "--since", since});
+    CHECK(refused.status.code == 2);
+    CHECK(refused.err.find("--since") != std::string::npos);
+  }
 }
 
 TEST_CASE("a follower on a node with ranks only ends after the last of them, or when it is left") {

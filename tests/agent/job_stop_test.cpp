@@ -83,6 +83,16 @@ TEST_CASE("daemons outlive a job that is asked to leave them, unless it is stopp
   }
 }
 
+TEST_CASE("daemons of a rank that fails do not outlive its job, even if they were to stay") {
+  AgentJob job("", "env -i setsid -f sleep 4717.3; (sleep 4717.3 &) ; exit 6");
+  job.rank.keeps_processes = true;
+  RankNode node(job);
+  CHECK(eventually([&] { return read_text(job.directory() / "code") == "6\n"; }));
+  CHECK(eventually([] { return running("sleep 4717.3") == 2; }));
+  node.end_job();
+  CHECK(eventually([] { return running("sleep 4717.3") == 0; }));
+}
+
 TEST_CASE("shared memory of MPI is in a directory that goes with the job, also after a kill") {
   AgentJob job(kOneRank,
                "echo \"$OMPI_MCA_btl_vader_backing_directory\"; "

@@ -50,6 +50,16 @@ TEST_CASE("line ends and tabs stay where they are layout, and no return does") {
   CHECK(needs_escape("a\r\n"));
 }
 
+TEST_CASE("a byte order mark is removed at the beginning of a text, once, and nowhere else") {
+  CHECK(without_byte_order_mark("\xef\xbb\xbf"
+                                "a=1") == "a=1");
+  CHECK(without_byte_order_mark("\xef\xbb\xbf\xef\xbb\xbf") == "\xef\xbb\xbf");
+  for (const char* text : {"", "a=1", "\xef\xbb", "a\xef\xbb\xbf", "\xff\xfe"}) {
+    CAPTURE(text);
+    CHECK(without_byte_order_mark(text) == text);
+  }
+}
+
 TEST_CASE("what is printable is cut between characters") {
   CHECK(printable("a\xc2\x9b\xe2\x80\xae") == "a\\u009b\\u202e");
   CHECK(printable("aüb", 2) == "a...");

@@ -117,6 +117,15 @@ TEST_CASE("a file is read by its path, and one that is missing is not found") {
         temp.path().string() + " is not a file but a directory");
 }
 
+TEST_CASE("a text file is read without its byte order mark") {
+  const TempDirectory temp;
+  const auto path = temp.path() / "p.csv";
+  std::ofstream(path) << "\xef\xbb\xbfLR,NOTE\n0.1,a\n";
+  CHECK(read_text(path) == "LR,NOTE\n0.1,a\n");
+  std::ofstream(path) << "\xef\xbb\xbf\r\n";
+  CHECK(failure_of([&] { read_text(path); }).what() == path.string() + " is empty");
+}
+
 TEST_CASE("a file without a field is named, and nothing is waited for") {
   const TempDirectory temp;
   const auto path = temp.path() / "c.yaml";

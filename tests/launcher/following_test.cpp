@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "fakes/fake_ssh.hpp"
@@ -46,6 +47,7 @@ struct Recorder final : JobObserver {
     ++pieces;
     logs[rank] += bytes;
   }
+  void written_at(int, OutputStream, std::int64_t) override { ++times; }
   void rank_ended(const agent::RankEnd& end, const NodeName&) override { ended.insert(end.rank); }
   void disk_full(const NodeName& node, const std::string& path) override {
     full.push_back(node.value + ":" + path);
@@ -54,6 +56,7 @@ struct Recorder final : JobObserver {
   std::set<int> ended;
   std::vector<std::string> full;
   int pieces = 0;
+  int times = 0;
 };
 
 /// Two nodes with two ranks each; what they answer to job-follow.
@@ -84,19 +87,36 @@ struct FollowedJob {
   Recorder seen;
 };
 
-/// Follows job train-1 of a world by the engine mpirun.
-JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel) {
+JobRecord record_of(const FollowedJob& world, Leftovers leftovers) {
+  return {.spec = {.name = {"train"}, .argv = {"x"}, .leftovers = leftovers},
+          .placement = world.kPlacement};
+}
+
+/// Returns the engine mpirun for the nodes of a world.
+std::unique_ptr<JobEngine> engine_of(FollowedJob& world) {
   const test::TempDirectory directory;
   const auto program = directory.path() / "agent";
   std::ofstream(program) << "the program";
   std::vector<ClusterNode> nodes(2);
   nodes[0].host.name = {"n-0"};
   nodes[1].host.name = {"n-1"};
-  const auto engine = make_mpirun_engine(world.client, nodes, {"c0ffee00", Secret("none")},
-                                         {.agent = remote::read_agent_program(program)});
-  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
+  return make_mpirun_engine(world.client, nodes, {"c0ffee00", Secret("none")},
+                            {.agent = remote::read_agent_program(program)});
+}
+
+/// Follows job train-1 of a world by the engine mpirun.
+JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel,
+                      Leftovers leftovers = Leftovers::ended) {
   const Cancel never;
-  return engine->follow("train-1", job, on_cancel, {}, world.seen, never);
+  return engine_of(world)->follow("train-1", record_of(world, leftovers), on_cancel, {}, world.seen,
+                                  never);
+}
+
+/// Returns how many commands of that name a world has got.
+std::ptrdiff_t commands_for(const FollowedJob& world, const std::string& word) {
+  return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
+    return seen.command.find(word) != std::string::npos;
+  });
 }
 
 TEST_SUITE_BEGIN("launcher/following");
@@ -153,6 +173,26 @@ TEST_CASE("a flood of ranks that do not exist ends at the first, and costs no me
 TEST_CASE("the first node cannot speak for the ranks of another either") {
   FollowedJob world(data(2, "forged") + job_status() + last(), last());
   CHECK(std::string(world.refused().what()).starts_with("n-0: sends output of rank 2"));
+}
+
+TEST_CASE("without data, the launcher's last words are known and the observer gets no output") {
+  const std::string words = "mpirun has exited due to process rank 1";
+  FollowedJob world(
+      frame({.kind = FrameKind::written_at, .rank = -1, .offset = 7}, "") +
+          frame({.kind = FrameKind::data, .stream = OutputStream::err, .rank = -1}, words + "\n") +
+          job_status() + last(),
+      rank_status(2) + rank_status(3) + last());
+  const Cancel never;
+  Following following = world.following({.data = false});
+  following.run(never);
+  CHECK(following.report().launcher_tail == words);
+  CHECK(world.seen.pieces == 0);
+  CHECK(world.seen.times == 0);
+  CHECK(world.client.seen.front().command.find("--no-data") != std::string::npos);
+  const JobReport glance =
+      glance_at_nodes(world.client, {{.name = {"n-0"}}, {.name = {"n-1"}}}, world.kPlacement,
+                      world.commands, std::chrono::seconds(1));
+  CHECK(glance.launcher_tail == words);
 }
 
 TEST_CASE("a part of the nodes can be read without the one that has the supervisor") {
@@ -257,19 +297,46 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
   end.how.code = 3;
   const std::string job_failed = frame({.kind = FrameKind::job_status}, to_text(end));
   const std::string failure = frame({.kind = FrameKind::rank_status, .rank = 0}, to_text(failed));
-  const auto commands_for = [&](const std::string& second, const std::string& word) {
+  const auto commands_after = [&](const std::string& second, const std::string& word) {
     FollowedJob world(failure + rank_status(1) + job_failed + last(), second);
     CHECK(follow_job(world, OnCancel::stop_job).exit_code == 3);
-    return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
-      return seen.command.find(word) != std::string::npos;
-    });
+    return commands_for(world, word);
   };
   const std::string all = rank_status(2) + rank_status(3) + last();
-  CHECK(commands_for(all, "job-stop") == 0);
-  CHECK(commands_for(all, "job-sweep") == 0);
-  CHECK(commands_for(all, "job-follow") == 2);
-  CHECK(commands_for(rank_status(2) + last(), "job-stop") == 1);
-  CHECK(commands_for(rank_status(2) + last(), "job-sweep") == 1);
+  CHECK(commands_after(all, "job-stop") == 0);
+  CHECK(commands_after(all, "job-sweep") == 0);
+  CHECK(commands_after(all, "job-follow") == 2);
+  CHECK(commands_after(rank_status(2) + last(), "job-stop") == 1);
+  CHECK(commands_after(rank_status(2) + last(), "job-sweep") == 1);
+}
+
+TEST_CASE("daemons that were to stay are ended on all nodes where their job does not end well") {
+  struct Case {
+    agent::JobEnd end;
+    Leftovers leftovers;
+    int stops;
+  };
+  const agent::JobEnd well;
+  agent::JobEnd failed, late;
+  failed.how.code = 3;
+  late.cause = agent::StopCause::timeout;
+  const Case cases[] = {{well, Leftovers::kept, 0},
+                        {failed, Leftovers::kept, 1},
+                        {late, Leftovers::kept, 1},
+                        {failed, Leftovers::ended, 0}};
+  for (const Case& one : cases) {
+    CAPTURE(to_text(one.end));
+    const std::string end = frame({.kind = FrameKind::job_status}, to_text(one.end));
+    FollowedJob followed(rank_status(0) + rank_status(1) + end + last(),
+                         rank_status(2) + rank_status(3) + last());
+    follow_job(followed, OnCancel::leave_job, one.leftovers);
+    FollowedJob looked_at(followed.answers[0], followed.answers[1]);
+    CHECK(engine_of(looked_at)->glance("train-1", record_of(looked_at, one.leftovers)).outcome);
+    for (const FollowedJob* world : {&followed, &looked_at}) {
+      CHECK(commands_for(*world, "job-stop") == one.stops);
+      CHECK(commands_for(*world, "job-sweep") == one.stops);
+    }
+  }
 }
 
 TEST_CASE("a job that a node tells lies about is stopped on all nodes") {

@@ -104,7 +104,7 @@ class CodedModel {
   /// Returns the residuals of this rank, one gradient after the other.
   Numbers residuals() {
     comm::CodecState state;
-    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank());
+    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank(), comm_.size());
     Numbers all;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       Numbers of(values_[i].size());
@@ -289,7 +289,7 @@ inline void check_other_codec_is_named(const ModelGradients& gradients,
     CodedModel(gradients, comm, comm.rank() == comm::Rank{2} ? other : usual).step(0);
   });
   for (const auto& outcome : outcomes)
-    CHECK(mentions(failure_in(outcome), "rank 2 has another FASTGPU_COMM_WIRE than rank 0"));
+    CHECK(mentions(failure_in(outcome), "rank 2 has FASTGPU_COMM_WIRE '"));
 }
 
 /// The other two of three ranks name rank 1, which goes between two steps.

@@ -76,6 +76,10 @@ TEST_CASE("the last rule that matches decides, and comments and empty lines are 
   CHECK(IgnoreRules::parse("# nothing\n\n/\n!\n").empty());
 }
 
+TEST_CASE("rules may begin with a byte order mark") {
+  CHECK(leaves_out("\xef\xbb\xbf*.ckpt\r\n", "best.ckpt"));
+}
+
 TEST_CASE("what is left out is neither sent nor looked at, whatever the source is called") {
   const test::TempDirectory place;
   for (const char* file : {"keep/a", "keep/b.ckpt", "secret/key", ".git/config"}) {

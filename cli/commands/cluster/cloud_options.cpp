@@ -7,6 +7,7 @@
 #include "base/counted.hpp"
 #include "base/files.hpp"
 #include "base/join.hpp"
+#include "base/utf8.hpp"
 #include "cli/commands/cluster/money_options.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 #include "cli/program/checked_flag.hpp"
@@ -138,7 +139,8 @@ std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
     auto text = read_file(file);
     if (text && text->starts_with("-----BEGIN ")) text = read_file(file += ".pub");
     if (!text) throw Error(ErrorKind::not_found, "--ssh-key: there is no file " + file);
-    const std::string line = text->substr(0, text->find('\n'));
+    const std::string whole(without_byte_order_mark(*text));
+    const std::string line = whole.substr(0, whole.find('\n'));
     const std::string key = line.substr(0, line.find(' ', kKind.size()));
     try {
       if (!line.starts_with(kKind)) throw Error(ErrorKind::usage, "no Ed25519 key");

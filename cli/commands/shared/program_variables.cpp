@@ -13,6 +13,7 @@
 #include "base/names.hpp"
 #include "base/split.hpp"
 #include "base/unique_fd.hpp"
+#include "base/utf8.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::cli {
@@ -101,7 +102,7 @@ std::vector<std::string> variables_in(const std::string& text, const std::string
                                       const state::Environment& ours) {
   std::vector<std::string> all;
   int number = 0;
-  for (std::string_view line : split_lines(text)) {
+  for (std::string_view line : split_lines(without_byte_order_mark(text))) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;

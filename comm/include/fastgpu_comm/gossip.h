@@ -58,8 +58,8 @@ fgc_status fgc_gossip_step(fgc_gossip* gossip, fgc_gossip_report* report);
 fgc_status fgc_gossip_save(fgc_gossip* gossip, void* state, size_t room, size_t* bytes);
 
 /* Loads what the same rank has saved, after parameters are registered and before the first step;
- * training then goes on to the last bit. FGC_USAGE for the state of another rank, of other
- * parameters or settings, or a damaged one. */
+ * training then goes on to the last bit. FGC_USAGE for the state of another rank, of a job with
+ * more or fewer ranks, of other parameters or settings, or a damaged one. */
 fgc_status fgc_gossip_load(fgc_gossip* gossip, const void* state, size_t bytes);
 
 /* A handler of sentences about actions of the guard, on rank 0. Without a handler the sentence goes

@@ -112,7 +112,8 @@ fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room
 
 /* Loads what the same rank has saved: between steps, after its gradients are registered. Gradients
  * are found by name and number of elements; others begin anew. No bytes change nothing. FGC_USAGE
- * for the state of another rank, whose part would count twice, or a damaged one. */
+ * for the state of another rank, whose part would count twice, for that of a job with more or fewer
+ * ranks, some of whose parts would be lost, or a damaged one. */
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes);
 
 /* A handler of sentences about a rank that is late, or a gradient that is not finite. It is called

@@ -29,7 +29,7 @@ typedef struct fgc_multistep fgc_multistep;
  *                   Each step averages one of S slices of the parameters; ",rate=R,momentum=M" are
  *                   those of an outer optimizer.
  *
- * `settings` are as for fgc_gradients_create. */
+ * `settings` are as for fgc_gradients_create. FGC_USAGE if FASTGPU_COMM_EXCHANGE is gossip. */
 fgc_status fgc_multistep_create(fgc_comm* comm, const char* mode, const char* const* settings,
                                 fgc_multistep** multistep);
 void fgc_multistep_free(fgc_multistep* multistep); /* Between steps; NULL is allowed. */
@@ -85,9 +85,9 @@ fgc_status fgc_multistep_counters(fgc_multistep* multistep, fgc_counters* counte
 fgc_status fgc_multistep_save(fgc_multistep* multistep, void* state, size_t room, size_t* bytes);
 
 /* Loads what the same rank has saved, after fgc_multistep_begin: training goes on bit by bit.
- * FGC_USAGE for the state of another rank, mode or set of tensors, or a damaged one; nothing has
- * changed then. All ranks load the states of one checkpoint: otherwise the next step is FGC_USAGE
- * on all of them, naming a rank. */
+ * FGC_USAGE for the state of another rank, number of ranks, mode or set of tensors, or a damaged
+ * one; nothing has changed then. All ranks load the states of one checkpoint: otherwise the next
+ * step is FGC_USAGE on all of them, naming a rank. */
 fgc_status fgc_multistep_load(fgc_multistep* multistep, const void* state, size_t bytes);
 
 /* Sets a handler as fgc_gradients_on_warning does. */

@@ -26,6 +26,13 @@ std::set<int> parse_ranks(const std::string& text) {
   return ranks;
 }
 
+std::chrono::milliseconds parse_since(const std::string& text) {
+  const std::chrono::milliseconds since(parse_number<std::int64_t>(text, "--since"));
+  if (since.count() < 0)
+    throw Error(ErrorKind::usage, "--since " + std::to_string(since.count()) + " is negative");
+  return since;
+}
+
 void add_offset(LogFollowOptions& options, const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos)
@@ -66,7 +73,7 @@ LogFollowOptions parse_follow_options(Arguments arguments) {
     } else if (const auto lines = words.take_value("--tail")) {
       options.tail = parse_number<std::uint64_t>(*lines, "--tail");
     } else if (const auto since = words.take_value("--since")) {
-      options.since = std::chrono::milliseconds(parse_number<std::uint32_t>(*since, "--since"));
+      options.since = parse_since(*since);
     } else if (const auto beats = words.take_value("--beats")) {
       options.beats = std::chrono::milliseconds(parse_number<std::uint32_t>(*beats, "--beats"));
     } else if (words.take_flag("--times")) {

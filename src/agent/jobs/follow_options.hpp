@@ -26,7 +26,9 @@ struct LogFollowOptions {
   bool times = false;  ///< Sends the time of each piece of output before it.
   /// Continues until the job ends. Otherwise stops at the end of the present output.
   bool follow = true;
-  bool data = true;  ///< If false, sends only statuses, and no output.
+  /// If false, sends no output of ranks: only statuses, and the launcher's stderr from at most its
+  /// last kLauncherTail bytes on.
+  bool data = true;
   bool renew_lease = false;
   bool needs_begin = false;  ///< Fails with not_found if the supervisor has not begun.
   /// The lease is renewed only while bytes come on standard input, at least one in this time; 0 if

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
@@ -35,6 +37,13 @@ std::optional<JobPlan> followed_plan(const std::filesystem::path& file) {
   const auto text = read_file(file);
   if (!text) return std::nullopt;
   return parse_plan(*text);
+}
+
+/// Returns the time `ago` before now, in nanoseconds since 1970; 1970 if it is earlier.
+std::int64_t time_before_now(milliseconds ago) {
+  const std::chrono::nanoseconds now(now_ns());
+  if (ago > std::chrono::floor<milliseconds>(now)) return 0;
+  return (now - ago).count();
 }
 
 /// Renews the job's lease while this process is alive and calls it often enough, and the machine
@@ -145,18 +154,26 @@ class Follower {
                           .reason = {}});
   }
 
+  /// Returns true for the logs that are sent. Without data this is the launcher's stderr alone,
+  /// because its end explains the end of the job.
+  bool is_sent(int rank, OutputStream stream) const {
+    if (!wanted(rank)) return false;
+    return options_.data || (rank == kLauncherRank && stream == OutputStream::err);
+  }
+
   void open(int rank, OutputStream stream, const std::filesystem::path& path) {
     const auto key = std::tuple(rank, stream);
-    if (!options_.data || !wanted(rank) || sources_.contains(key)) return;
+    if (!is_sent(rank, stream) || sources_.contains(key)) return;
     LogSource source(rank, stream, path);
     const auto from = options_.from.find(log_name(rank, stream));
     if (from != options_.from.end()) {
       source.start_at(from->second);
+    } else if (!options_.data) {
+      source.start_at_last_bytes(kLauncherTail);
     } else if (options_.since && !discovered_) {
-      using std::chrono::nanoseconds;
       if (options_.tail) source.start_at_tail(*options_.tail);
       const std::uint64_t tail = source.offset();
-      source.start_at_time(now_ns() - nanoseconds(*options_.since).count());
+      source.start_at_time(time_before_now(*options_.since));
       source.start_at(std::max(tail, source.offset()));
     } else if (options_.tail && !discovered_) {
       source.start_at_tail(*options_.tail);

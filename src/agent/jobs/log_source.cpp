@@ -21,6 +21,12 @@ std::size_t read_at(const UniqueFd& file, std::span<char> buffer, std::uint64_t 
   }
 }
 
+std::uint64_t log_size(const UniqueFd& file) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) throw system_error("looking at a log", errno);
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
 }  // namespace
 
 LogSource::LogSource(int rank, OutputStream stream, const std::filesystem::path& path)
@@ -29,9 +35,7 @@ LogSource::LogSource(int rank, OutputStream stream, const std::filesystem::path&
 }
 
 void LogSource::start_at_tail(std::uint64_t lines) {
-  struct stat about {};
-  if (::fstat(file_.get(), &about) != 0) throw system_error("looking at a log", errno);
-  const auto size = static_cast<std::uint64_t>(about.st_size);
+  const std::uint64_t size = log_size(file_);
   offset_ = size;
   std::array<char, 65536> buffer;
   std::uint64_t newlines = 0;
@@ -49,6 +53,11 @@ void LogSource::start_at_tail(std::uint64_t lines) {
     end = begin;
     offset_ = begin;
   }
+}
+
+void LogSource::start_at_last_bytes(std::uint64_t bytes) {
+  const std::uint64_t size = log_size(file_);
+  offset_ = size - std::min(size, bytes);
 }
 
 void LogSource::load_times() {

@@ -28,6 +28,9 @@ class LogSource {
   /// counts, too.
   void start_at_tail(std::uint64_t lines);
 
+  /// Sets the offset so that at most the last `bytes` bytes follow it.
+  void start_at_last_bytes(std::uint64_t bytes);
+
   /// Loads the times of the log's bytes; again, if it may have grown.
   void load_times();
   /// Sets the offset to the first line that began at `time` (nanoseconds since 1970) or later.

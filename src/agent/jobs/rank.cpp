@@ -419,7 +419,9 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
     drop_shared_memory(plan.id);
   }
   const int code = end.how.shell_code();
-  if (!plan.keeps_processes || end.told) end_the_rest(end.told, code, front, signals);
+  // The job of a rank that fails does not end well, so that its daemons do not stay.
+  const bool may_stay = plan.keeps_processes && !end.told && code == 0;
+  if (!may_stay) end_the_rest(end.told, code, front, signals);
   remove_empty_groups(directory, plan.id);
   return code;
 }

@@ -26,6 +26,8 @@ inline constexpr std::size_t kLargestFrame = 1 << 18;
 /// The maximum size of the status of a rank or job.
 inline constexpr std::size_t kLargestStatus = 1 << 14;
 inline constexpr std::size_t kFrameHeader = 24;
+/// The number of last bytes of the launcher's stderr that explain the end of a job.
+inline constexpr std::size_t kLauncherTail = 4'096;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::end;

@@ -21,7 +21,7 @@ Arguments flags_of_run_job() {
   arguments.add({.name = "--hostfile", .value = "FILE"});
   arguments.add({.name = "--stdin", .value = "TO"});
   arguments.add({.name = "--timeout", .value = "TIME"});
-  arguments.add({.name = "--export", .value = "NAME", .letter = "-x"});
+  arguments.add({.name = "--export", .value = "NAME", .letter = "-x", .repeated = true});
   arguments.add({.name = "--oversubscribe"});
   return arguments;
 }
@@ -165,6 +165,40 @@ TEST_CASE("a flag that cannot be honoured is refused by its name, with what to w
     CAPTURE(why);
     CHECK(why.find("run job: " + flag) == 0);
     CHECK(why.find(advice) != std::string::npos);
+  }
+}
+
+TEST_CASE("a program without -- before it is advised about where one of its flags is refused") {
+  const std::tuple<Words, std::string> cases[] = {
+      {{"-np", "2", "-c", "q", "./a.out", "--epochs", "3"},
+       "fastgpu mpirun -np 2 -c q -- ./a.out --epochs 3"},
+      {{"-np", "2", "-c", "q", "-x", "FOO=1", "sh", "-c", "echo $FOO"},
+       "fastgpu mpirun -np 2 -c q -x FOO=... -- sh -c 'echo $FOO'"},
+      {{"-n", "2", "./a.out", "-n", "3"}, "fastgpu mpirun -n 2 -- ./a.out -n 3"},
+      {{"-H", "a:2", "--mca", "pml", "ob1", "serve", "-p", "80"},
+       "fastgpu mpirun -H a:2 --mca pml ob1 -- serve -p 80"},
+      {{"--export=KEY=secret", "./a.out", "-m"}, "fastgpu mpirun --export=KEY=... -- ./a.out -m"},
+  };
+  const Arguments arguments = flags_of_run_job();
+  for (const auto& [words, line] : cases) {
+    const std::string wanted = "; put the program after --: " + line;
+    CHECK(program_advice("mpirun", words, arguments) == wanted);
+  }
+}
+
+TEST_CASE("a command line with a -- or without a program's flag gets no advice") {
+  const Words cases[] = {
+      {},
+      {"-np", "2", "--epochs", "3"},
+      {"train", "--epochs", "3", "--", "./a.out"},
+      {"--typo", "./a.out"},
+      {"train", "-np", "2", "-x", "A=1", "-x", "B=2"},
+      {"train", "./a.out", "--epochs", "3"},  // The parser names ./a.out.
+  };
+  const Arguments arguments = flags_of_run_job();
+  for (const Words& words : cases) {
+    CAPTURE(words.size());
+    CHECK(program_advice("mpirun", words, arguments).empty());
   }
 }
 

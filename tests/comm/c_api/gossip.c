@@ -72,6 +72,7 @@ void check_gossip(fgc_comm* comm) {
   gossip = gossip_of(comm, codec, weight);
   expect_status(fgc_gossip_load(gossip, state, bytes - 1), FGC_USAGE, "not a part");
   expect_status(fgc_gossip_load(gossip, NULL, 1), FGC_USAGE, "nor nothing");
+  expect_status(fgc_gossip_load(gossip, state, 0), FGC_USAGE, "nor no bytes");
   expect_status(fgc_gossip_load(gossip, state, bytes), FGC_OK, "loaded");
   expect_status(fgc_gossip_step(gossip, &report), FGC_OK, "it goes on");
   expect(report.step == 12, "where it was");

@@ -99,6 +99,7 @@ static void check_local_steps(fgc_comm* comm) {
 void check_multistep(fgc_comm* comm) {
   const char* settings[] = {"FASTGPU_COMM_MULTISTEP=slices=2", NULL};
   const char* wrong[] = {"FASTGPU_COMM_MULTISTEP=slices", NULL};
+  const char* gossip[] = {"FASTGPU_COMM_EXCHANGE=gossip", NULL};
   fgc_multistep* steps = NULL;
   check_accumulate(comm);
   check_local_steps(comm);
@@ -107,6 +108,8 @@ void check_multistep(fgc_comm* comm) {
   expect_status(fgc_multistep_create(comm, "local=2", NULL, &steps), FGC_USAGE, "one that exists");
   expect_status(fgc_multistep_create(comm, NULL, wrong, &steps), FGC_USAGE, "with its number");
   expect(last_error_has("FASTGPU_COMM_MULTISTEP: "), "the variable is named");
+  expect_status(fgc_multistep_create(comm, "delay=1", gossip, &steps), FGC_USAGE, "not by gossip");
+  expect(last_error_has("fgc_gossip_create"), "what to use is named");
   expect_status(fgc_multistep_create(comm, NULL, settings, &steps), FGC_OK, "a mode by a setting");
   fgc_multistep_free(steps);
   fgc_multistep_free(NULL);

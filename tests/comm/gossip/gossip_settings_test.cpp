@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "comm/gossip/gossip_settings.hpp"
 #include "support/failure.hpp"
@@ -83,6 +84,50 @@ TEST_CASE("a value that is none is refused, naming the variable and what is poss
   }
 }
 
+TEST_CASE("settings of gossip are checked by all_reduce too, and have no effect there") {
+  const std::pair<std::string, std::string> invalid[] = {
+      {"FASTGPU_COMM_TOPOLOGY", "nonsense"}, {"FASTGPU_COMM_WIRE", "garbage"},
+      {"FASTGPU_COMM_WIRE", "topk:2"},       {"FASTGPU_COMM_GOSSIP_STEP", "2"},
+      {"FASTGPU_COMM_GUARD", "x"},
+  };
+  for (const auto& variable : invalid) {
+    CAPTURE(variable.first);
+    const Error e = failure_of([&] { read({{"FASTGPU_COMM_EXCHANGE", "all_reduce"}, variable}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, variable.first));
+  }
+  const GossipSettings plain = read({{"FASTGPU_COMM_EXCHANGE", "all_reduce"}});
+  for (const std::string wire : {"topk:0.01", "topk:0.01,momentum=0.9", "powersgd:4", "mixed"})
+    CHECK(read({{"FASTGPU_COMM_EXCHANGE", "all_reduce"},
+                {"FASTGPU_COMM_TOPOLOGY", "hypercube"},
+                {"FASTGPU_COMM_WIRE", wire},
+                {"FASTGPU_COMM_GOSSIP_STEP", "0.5"},
+                {"FASTGPU_COMM_GUARD", "0"}}) == plain);
+}
+
+TEST_CASE("the first variable that differs is named, and a step size without a codec does not") {
+  const Variables usual = {{"FASTGPU_COMM_EXCHANGE", "gossip"},
+                           {"FASTGPU_COMM_TOPOLOGY", "ring"},
+                           {"FASTGPU_COMM_WIRE", "int8"},
+                           {"FASTGPU_COMM_GOSSIP_STEP", "0.5"},
+                           {"FASTGPU_COMM_GUARD", "8"}};
+  const SharedOfGossip numbers = shared_of(read(usual));
+  CHECK(differing_variable(numbers, shared_of(read(usual))).empty());
+  const std::pair<std::string, std::string> others[] = {
+      {"FASTGPU_COMM_EXCHANGE", "all_reduce"},
+      {"FASTGPU_COMM_TOPOLOGY", "hypercube"},
+      {"FASTGPU_COMM_WIRE", "1bit"},
+      {"FASTGPU_COMM_GOSSIP_STEP", "0.25"},
+      {"FASTGPU_COMM_GUARD", "4"},
+  };
+  for (const auto& [name, value] : others) {
+    Variables other = usual;
+    other[name] = value;
+    CHECK(differing_variable(numbers, shared_of(read(other))) == name);
+  }
+  CHECK(shared_of(read({{"FASTGPU_COMM_GOSSIP_STEP", "0.25"}})) == shared_of(read({})));
+}
+
 TEST_CASE("an exchange of gradients is refused where gossip is wished for") {
   CHECK_NOTHROW(check_wishes_no_gossip(having({})));
   CHECK_NOTHROW(check_wishes_no_gossip(having({{"FASTGPU_COMM_EXCHANGE", "all_reduce"}})));
@@ -90,6 +135,7 @@ TEST_CASE("an exchange of gradients is refused where gossip is wished for") {
     check_wishes_no_gossip(having({{"FASTGPU_COMM_EXCHANGE", "gossip"}}));
   });
   CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "exchanges gradients, or trains in rounds of several steps"));
   CHECK(mentions(e, "fgc_gossip_create"));
 }
 

@@ -386,13 +386,31 @@ TEST_CASE("a saved state of something else, or a damaged one, is refused and cha
   CHECK(refusal(settings_with("ring"), states[0]).find("FASTGPU_COMM_WIRE") != std::string::npos);
   CHECK(refusal(settings_with("hypercube", kTenPercent), states[0]).find("FASTGPU_COMM_TOPOLOGY") !=
         std::string::npos);
+  GossipSettings changed = same;
+  changed.step_size = 0.5;
+  CHECK(refusal(changed, states[0]) ==
+        "a saved state of gossip is that of another FASTGPU_COMM_GOSSIP_STEP");
+  changed = same;
+  changed.guard = 4;
+  CHECK(refusal(changed, states[0]) ==
+        "a saved state of gossip is that of another FASTGPU_COMM_GUARD");
+  changed = same;
+  changed.is_exact = true;
+  CHECK(refusal(changed, states[0]) ==
+        "a saved state of gossip is that of another FASTGPU_COMM_EXCHANGE");
+  {
+    GossipSettings recorded = same;  // A timeline changes no number.
+    recorded.timeline = "timeline";
+    GossipModel model(ranks[0], recorded);
+    CHECK_NOTHROW(model.gossip.load_state(states[0]));
+  }
   {
     Numbers other(4);
     Gossip gossip(ranks[0], same);
     gossip.add("other", other);
     CHECK(mentions(failure_of([&] { gossip.load_state(states[0]); }), "other parameters"));
   }
-  for (std::size_t length = 1; length < states[0].size(); length += 13)
+  for (std::size_t length = 0; length < states[0].size(); length += 13)
     refusal(same, SavedState(states[0].begin(), states[0].begin() + static_cast<long>(length)));
   for (std::size_t at = 0; at < 8 * states[0].size(); at += 29) {
     SavedState flipped = states[0];
@@ -425,9 +443,15 @@ TEST_CASE("a rank with other settings, parameters or another checkpoint is named
   Row rows[] = {{settings_with("ring"), "rank 2 has another FASTGPU_COMM_WIRE than rank 0"},
                 {settings_with("ring", CodecChoice{CodecId::top_k, 0.2}), "FASTGPU_COMM_WIRE"},
                 {settings_with("random:2", kTenPercent), "another FASTGPU_COMM_TOPOLOGY"},
-                {usual, "FASTGPU_COMM_GOSSIP_STEP"},
-                {usual, "rank 2 has registered other parameters than rank 0", 1}};
-  rows[3].odd.step_size = 0.5;
+                {usual, "rank 2 has registered other parameters than rank 0", 1},
+                {usual, "rank 2 has another FASTGPU_COMM_GOSSIP_STEP than rank 0: all"},
+                {usual, "rank 2 has another FASTGPU_COMM_GUARD than rank 0: all"},
+                {usual, "rank 2 has another FASTGPU_COMM_EXCHANGE than rank 0: all"},
+                {usual, "rank 2 has another FASTGPU_COMM_TIMELINE than rank 0: all"}};
+  rows[4].odd.step_size = 0.5;
+  rows[5].odd.guard = 4;
+  rows[6].odd.is_exact = true;
+  rows[7].odd.timeline = "timeline";
   for (const Row& row : rows) {
     CAPTURE(row.sentence);
     auto ranks = communicators_in_process(3, 20s);

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,14 +72,33 @@ TEST_CASE("ranks with other settings are told which rank and which setting") {
         "rank 1 has another FASTGPU_COMM_LANES" + same);
   CHECK(told([](GradientSettings& s) { s.non_finite = NonFiniteAction::skip; }) ==
         "rank 1 has another FASTGPU_COMM_NANCHECK" + same);
-  CHECK(told([](GradientSettings& s) { s.wire = WireType::float16; }) ==
-        "rank 1 has another FASTGPU_COMM_WIRE" + same);
-  CHECK(told([](GradientSettings& s) {
-          s.wire = WireType::encoded;
-          s.codec = {CodecId::top_k, 0.01};
-        }) == "rank 1 has another FASTGPU_COMM_WIRE" + same);
+  CHECK(told([](GradientSettings& s) { s.bucket = {1 << 20}; }) ==
+        "rank 1 has another FASTGPU_COMM_FUSION" + same);
   CHECK(told([](GradientSettings& s) { s.is_tuned = true; }) ==
         "rank 1 has another FASTGPU_COMM_TUNE" + same);
+}
+
+TEST_CASE("ranks with other wires are told both, also if their buckets differ by the wire") {
+  for (const std::string wire : {"fp16", "mixed", "int8", "1bit", "topk:0.01,momentum=0.9"}) {
+    auto ranks = communicators_in_process(3, 5s);
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(3);
+      GradientExchange exchange(
+          comm, gradient_settings([&](const std::string& name) -> std::optional<std::string> {
+            if (name == "FASTGPU_COMM_WIRE" && comm.rank() == Rank{1}) return wire;
+            return std::nullopt;
+          }));
+      exchange.add("a", std::span(values));
+      exchange.all_reduce_gradients(ReduceOp::average);
+    });
+    for (const auto& outcome : outcomes) {
+      REQUIRE(outcome);
+      const Error e = failure_of([&] { std::rethrow_exception(outcome); });
+      CHECK(e.kind() == ErrorKind::usage);
+      CHECK(std::string(e.what()) == "rank 1 has FASTGPU_COMM_WIRE '" + wire +
+                                         "', and rank 0 'same': all ranks need the same");
+    }
+  }
 }
 
 TEST_CASE("ranks with another library are told which rank, and which library it has") {

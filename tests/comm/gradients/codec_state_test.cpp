@@ -49,7 +49,7 @@ struct Example {
     state.step_ended();
     state.step_ended();
   }
-  SavedState saved() const { return state.saved(table, {3}); }
+  SavedState saved() const { return state.saved(table, {3}, 4); }
 };
 
 CodeMemory memory_of(std::size_t first, std::uint64_t group, std::size_t count) {
@@ -85,7 +85,7 @@ TEST_CASE("residuals stay with their elements, however a gradient is cut") {
 TEST_CASE("a saved state comes back as it was") {
   const Example example;
   CodecState loaded;
-  loaded.load(example.saved(), example.table, {3});
+  loaded.load(example.saved(), example.table, {3}, 4);
   CHECK(loaded.steps() == 2);
   for (const std::size_t gradient : {0, 1, 2})
     CHECK(residuals_of(loaded, gradient) == residuals_of(example.state, gradient));
@@ -95,7 +95,7 @@ TEST_CASE("a saved state comes back as it was") {
   REQUIRE(memory != nullptr);
   CHECK(memory->own == Numbers{1, 2});
   CHECK(memory->sum == Numbers{3, 4});
-  CHECK(loaded.saved(example.table, {3}) == example.saved());
+  CHECK(loaded.saved(example.table, {3}, 4) == example.saved());
 }
 
 TEST_CASE("a memory is that of its numbers and of its group of ranks alone") {
@@ -113,24 +113,37 @@ TEST_CASE("residuals find their gradients by name, and others begin at 0") {
   const Example example;
   const GradientTable other = table_of({"new", "b", "a"});
   CodecState loaded;
-  loaded.load(example.saved(), other, {3});
+  loaded.load(example.saved(), other, {3}, 4);
   CHECK(residuals_of(loaded, 0) == Numbers(kElements));
   CHECK(residuals_of(loaded, 1) == residuals_of(example.state, 1));
   CHECK(residuals_of(loaded, 2) == residuals_of(example.state, 0));
-  loaded.load(example.saved(), table_of({"a", "b"}, 49), {3});  // Other lengths are others.
-  CHECK(loaded.saved(table_of({"a", "b"}, 49), {3}).size() == CodecState().saved({}, {3}).size());
+  loaded.load(example.saved(), table_of({"a", "b"}, 49), {3}, 4);  // Other lengths are others.
+  CHECK(loaded.saved(table_of({"a", "b"}, 49), {3}, 4).size() ==
+        CodecState().saved({}, {3}, 4).size());
 }
 
 TEST_CASE("the state of another rank is refused, and nothing changes") {
   const Example example;
   CodecState loaded;
-  loaded.load(example.saved(), example.table, {3});
-  const Error e = failure_of([&] { loaded.load(example.saved(), example.table, {1}); });
+  loaded.load(example.saved(), example.table, {3}, 4);
+  const Error e = failure_of([&] { loaded.load(example.saved(), example.table, {1}, 4); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()) ==
-        "a saved state of gradients is that of rank 3, not of rank 1: its residuals would count "
-        "twice");
-  CHECK(loaded.saved(example.table, {3}) == example.saved());
+        "a saved state of gradients is that of rank 3 of 4, not of rank 1 of 4: residuals would be "
+        "lost, or count twice");
+  CHECK(loaded.saved(example.table, {3}, 4) == example.saved());
+}
+
+TEST_CASE("the state of a job with more or fewer ranks is refused, and nothing changes") {
+  const Example example;
+  for (const int ranks : {5, 8}) {
+    CodecState loaded;
+    loaded.load(example.saved(), example.table, {3}, 4);
+    const Error e = failure_of([&] { loaded.load(example.saved(), example.table, {3}, ranks); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "that of rank 3 of 4, not of rank 3 of " + std::to_string(ranks)));
+    CHECK(loaded.saved(example.table, {3}, 4) == example.saved());
+  }
 }
 
 TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
@@ -139,7 +152,7 @@ TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
   for (std::size_t length = 0; length < saved.size(); ++length) {
     CodecState state;
     const Error e =
-        failure_of([&] { state.load(std::span(saved).first(length), example.table, {3}); });
+        failure_of([&] { state.load(std::span(saved).first(length), example.table, {3}, 4); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(mentions(e, "damaged"));
   }
@@ -151,14 +164,14 @@ TEST_CASE("a damaged state is refused as such, wherever it is cut or changed") {
     if (changed == saved) continue;
     CodecState state;
     state.resize(example.table.size());
-    const Error e = failure_of([&] { state.load(changed, example.table, {3}); });
+    const Error e = failure_of([&] { state.load(changed, example.table, {3}, 4); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(residuals_of(state, 1) == Numbers(kElements));
   }
   SavedState longer = saved;
   longer.push_back({});
   CodecState state;
-  CHECK(mentions(failure_of([&] { state.load(longer, example.table, {3}); }), "damaged"));
+  CHECK(mentions(failure_of([&] { state.load(longer, example.table, {3}, 4); }), "damaged"));
 }
 
 TEST_SUITE_END();

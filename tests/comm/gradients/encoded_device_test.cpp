@@ -126,9 +126,9 @@ class Twins {
   }
 
   /// Returns the residual of an element, 0 for one that has none.
-  static Floats residuals(GradientExchange& exchange, Rank rank) {
+  static Floats residuals(GradientExchange& exchange, const Communicator& comm) {
     CodecState state;
-    state.load(exchange.saved_state(), exchange.table(), rank);
+    state.load(exchange.saved_state(), exchange.table(), comm.rank(), comm.size());
     Floats all;
     for (std::size_t i = 0; i < std::size(kShapes); ++i) {
       Floats of(elements(kShapes[i]));
@@ -177,8 +177,8 @@ bool steps_are_same(Twins& twins, Communicator& comm) {
   bool is_same = true;
   for (int step = 0; step < 5; ++step)
     is_same &= twins.step();
-  return is_same && Twins::residuals(twins.host(), comm.rank()) ==
-                        Twins::residuals(twins.elsewhere(), comm.rank());
+  return is_same &&
+         Twins::residuals(twins.host(), comm) == Twins::residuals(twins.elsewhere(), comm);
 }
 
 TEST_SUITE_BEGIN("comm/gradients/encoded_device");
@@ -326,7 +326,7 @@ TEST_CASE("residuals of a device survive other buckets: nothing is lost") {
       if (comm.rank() == Rank{0}) add(there.read(), -1);
     }
     CodecState state;
-    state.load(exchange.saved_state(), exchange.table(), comm.rank());
+    state.load(exchange.saved_state(), exchange.table(), comm.rank(), comm.size());
     Floats residuals(kCount);
     for (std::size_t i = 0; i < 3; ++i)
       state.add_to({i}, 0, std::span(residuals).subspan(i * kPart, kPart));

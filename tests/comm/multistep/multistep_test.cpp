@@ -424,7 +424,7 @@ TEST_CASE("the state of another rank, mode or set of tensors is refused") {
     Trainee<float> trainee(comm, "local_steps=2");
     trainee.steps().load_state(states[1 - index_of(comm)]);
   });
-  CHECK(mentions(failure_in(outcomes[0]), "the state of rank 1, not of rank 0"));
+  CHECK(mentions(failure_in(outcomes[0]), "the state of rank 1 of 2, not of rank 0 of 2"));
   const auto others = outcomes_of_ranks(ranks, [&](Communicator& comm) {
     Trainee<float> trainee(comm, "local_steps=3");
     trainee.steps().load_state(states[index_of(comm)]);
@@ -438,6 +438,34 @@ TEST_CASE("the state of another rank, mode or set of tensors is refused") {
     steps.load_state(states[index_of(comm)]);
   });
   CHECK(mentions(failure_in(fewer[0]), "other tensors"));
+}
+
+TEST_CASE("the state of a job with more or fewer ranks is refused, and nothing changes") {
+  for (const std::string mode : {"accumulate=3", "local_steps=3", "delay=1"}) {
+    auto three = communicators_in_process(3, 20s);
+    std::vector<std::vector<std::byte>> states(3);
+    run_ranks(three, [&](Communicator& comm) {
+      Trainee<float> trainee(comm, mode);
+      trainee.train({.batches = {2, 2, 2}}, 2);
+      states[index_of(comm)] = trainee.steps().saved_state();
+    });
+    auto two = communicators_in_process(2, 20s);
+    std::vector<std::string> sentences(2);
+    std::vector<char> has_changed(2);
+    run_ranks(two, [&](Communicator& comm) {
+      const std::size_t rank = index_of(comm);
+      Trainee<float> trainee(comm, mode);
+      const std::vector<std::byte> before = trainee.steps().saved_state();
+      sentences[rank] = failure_of([&] { trainee.steps().load_state(states[rank]); }).what();
+      has_changed[rank] = trainee.steps().saved_state() == before ? 0 : 1;
+    });
+    for (const std::size_t rank : {0U, 1U}) {
+      const std::string number = std::to_string(rank);
+      CHECK(sentences[rank] == "multistep: this is the state of rank " + number +
+                                   " of 3, not of rank " + number + " of 2");
+      CHECK(has_changed[rank] == 0);
+    }
+  }
 }
 
 TEST_CASE("a state that is damaged anywhere is refused, and nothing has changed") {
@@ -492,14 +520,30 @@ TEST_CASE("a rank that continues another checkpoint is named before rounds are m
 }
 
 TEST_CASE("ranks whose modes differ are told so before the first step") {
-  auto ranks = communicators_in_process(2, 20s);
-  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
-    Trainee<float> trainee(comm, comm.rank() == Rank{0} ? "local_steps=2" : "local_steps=4");
-  });
-  for (const auto& outcome : outcomes) {
-    const Error error = failure_in(outcome);
-    CHECK(error.kind() == ErrorKind::usage);
-    CHECK_MESSAGE(mentions(error, "local_steps=4"), error.what());
+  struct Row {
+    std::string usual;
+    std::string odd;
+    std::string sentence;
+  };
+  const Row rows[] = {
+      {"accumulate=2", "accumulate=3",
+       "multistep: rank 1 has the mode accumulate=3, and rank 0 accumulate=2"},
+      {"local_steps=2", "diloco=2",
+       "multistep: rank 1 has the mode diloco=2,warmup=0,rate=0.7,momentum=0.9, and rank 0 "
+       "local_steps=2,warmup=0"},
+      {"slices=2", "slices=3",
+       "multistep: rank 1 has the mode slices=3,rate=1,momentum=0, and rank 0 "
+       "slices=2,rate=1,momentum=0"}};
+  for (const Row& row : rows) {
+    auto ranks = communicators_in_process(3, 20s);
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      Trainee<float> trainee(comm, comm.rank() == Rank{1} ? row.odd : row.usual);
+    });
+    for (const auto& outcome : outcomes) {
+      const Error error = failure_in(outcome);
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK(std::string(error.what()) == row.sentence);
+    }
   }
 }
 

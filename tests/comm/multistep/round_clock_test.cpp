@@ -201,7 +201,7 @@ TEST_CASE("slices are in order, about equal, and some are empty where tensors ar
 }
 
 TEST_CASE("a saved state is read as it was, and damaged bytes are refused") {
-  SavedMultistep state{.rank = {3}, .mode = "diloco=4,warmup=0,rate=0.7,momentum=0.9"};
+  SavedMultistep state{.rank = {3}, .ranks = 5, .mode = "diloco=4,warmup=0,rate=0.7,momentum=0.9"};
   state.clock = {.round = 12, .steps = 2, .step_weight = 32, .weights = {64}};
   state.unused = RoundVerdict{.round = 11, .has_results = true, .factor = 0.5};
   state.tensors.push_back({"w", {std::byte{1}}, {}, {std::byte{2}, std::byte{3}}, {}});
@@ -209,6 +209,7 @@ TEST_CASE("a saved state is read as it was, and damaged bytes are refused") {
   const std::vector<std::byte> bytes = encode(state);
   const SavedMultistep read = decode_multistep(bytes);
   CHECK(read.rank == state.rank);
+  CHECK(read.ranks == state.ranks);
   CHECK(read.mode == state.mode);
   CHECK(read.clock == state.clock);
   CHECK(read.unused->factor == 0.5);

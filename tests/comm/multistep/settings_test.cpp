@@ -56,6 +56,9 @@ TEST_CASE("what is wrong in a mode is named") {
       {"diloco=4,momentum=1", "momentum is a number from 0, below 1"},
       {"diloco=4,", "'' is no option of diloco, which has warmup, rate, momentum"},
       {"local_steps=4,warmup=soon", "warmup is a number of steps"},
+      {"diloco=10,rate=1,rate=2", "'rate' is given twice"},
+      {"diloco=10,momentum=0.5,rate=1,momentum=0.5", "'momentum' is given twice"},
+      {"local_steps=4,warmup=3,warmup=9", "'warmup' is given twice"},
   };
   for (const auto& [text, words] : cases) {
     const Error error = failure_of([&, mode = text] { multistep_settings(mode); });

@@ -93,6 +93,8 @@ def training_goes_on_from_a_saved_state(comm):
     third, _ = made(kept)
     with raises(fc.UsageError, f"that of rank {(comm.rank + 1) % 3} of 3"):
         third.load_state(everyones[(comm.rank + 1) % 3].tobytes())
+    with raises(fc.UsageError, "damaged", "too early"):
+        third.load_state(b"")
 
 
 @on_ranks(2)
@@ -103,6 +105,8 @@ def what_does_not_fit_is_refused(comm):
         fc.Gossip(comm, {"FASTGPU_COMM_WIRE": "fp16"})
     with raises(fc.UsageError, "fgc_gossip_create", "GossipOptimizer"):
         fc.Gradients(comm, {"FASTGPU_COMM_EXCHANGE": "gossip"})
+    with raises(fc.UsageError, "fgc_gossip_create", "GossipOptimizer"):
+        fc.Multistep(comm, "accumulate=2", {"FASTGPU_COMM_EXCHANGE": "gossip"})
     gossip = fc.Gossip(comm)
     with raises(TypeError, "float64"):
         gossip.register("wide", numpy.zeros(3))

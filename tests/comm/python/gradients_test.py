@@ -79,6 +79,10 @@ def what_a_codec_has_not_sent_is_saved_and_loaded(comm):
     everyones = comm.all_gather(numpy.frombuffer(saved, "uint8").copy())
     with raises(fc.UsageError, f"that of rank {1 - comm.rank}"):
         second.load_state(everyones[1 - comm.rank].tobytes())
+    alone = fc.Gradients(comm.split(comm.rank), settings)
+    register(alone, [(300,)], comm.rank)
+    with raises(fc.UsageError, f"that of rank {comm.rank} of 2, not of rank 0 of 1"):
+        alone.load_state(saved)
     assert_equal(fc.Gradients(comm).saved_state(), b"")
 
 

@@ -285,7 +285,7 @@ def what_is_wrong_is_named(comm):
     try:
         other.begin()
     except fc.UsageError as error:
-        assert_in("accumulate=3", str(error))
+        assert_in("rank 1 has the mode accumulate=3, and rank 0 accumulate=2", str(error))
     else:
         raise AssertionError("ranks with other modes have begun")
 

@@ -150,6 +150,12 @@ TEST_CASE("what is no login is refused without being shown") {
       2);
 }
 
+TEST_CASE("a netrc file may begin with a byte order mark") {
+  IndexLogins logins;
+  logins.add_netrc(Secret("\xef\xbb\xbfmachine h login a password b\r\n"), "netrc");
+  CHECK(revealed(logins.for_addresses(std::vector<std::string>{"https://h/"})).size() == 1);
+}
+
 TEST_CASE("a build gets the logins of the hosts that its files come from") {
   IndexLogins logins;
   logins.add(Secret("https://joe:s3cret@i.example/simple"));

@@ -55,6 +55,12 @@ TEST_CASE("a file as pip's tools write it is read, with the files that it names"
         std::vector<std::string>{"https://i.example/simple", "https://e.example/simple"});
 }
 
+TEST_CASE("a file with a byte order mark is read") {
+  const auto got = read({{"dir/r.txt", "\xef\xbb\xbfnumpy==2.2.6\r\n-r base.txt\r\n"},
+                         {"dir/base.txt", "\xef\xbb\xbf# base\r\nsix\r\n"}});
+  CHECK(got.packages == std::vector<std::string>{"numpy==2.2.6", "six"});
+}
+
 TEST_CASE("an extra index comes after the usual one") {
   const auto got = read({{"dir/r.txt", "--extra-index-url https://e.example/simple\na\n"}});
   REQUIRE(got.index.size() == 2);

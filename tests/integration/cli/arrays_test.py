@@ -48,7 +48,8 @@ def test_an_array_runs_a_job_for_each_index(user):
 def test_the_lines_of_a_file_are_parameters(user):
     name = user.two_nodes()
     table = user.folder / "rates.csv"
-    table.write_text('RATE,NOTE\n0.1,"small, safe"\n# left out\n0.5,large\n')
+    # As Windows' editors and Excel write it, with a byte order mark.
+    table.write_text('\ufeffRATE,NOTE\n0.1,"small, safe"\n# left out\n0.5,large\n')
     job = user.folder / "job.yaml"
     job.write_text(
         f"name: rates\nnp: 1\nparameters: {table}\n"

@@ -120,6 +120,34 @@ def test_nothing_survives_a_job(user):
     user.run("exec", name, "--", "pkill", "-f", "^sleep 4711.5")
 
 
+def state_of(user, job):
+    return json.loads(user.run("describe", "job", job, "-o", "json").out)["state"]
+
+
+@shared_cluster
+def test_daemons_that_were_to_stay_end_with_a_job_that_fails(user):
+    name = user.two_nodes()
+    # Rank 1, on the other node, has ended well when rank 0 fails, and the other way round.
+    first_fails = "setsid -f sleep 4711.5; [ $RANK = 1 ] && exit 0; sleep 1; exit 3"
+    other_fails = DAEMONS + "[ $RANK = 0 ] && exit 0; sleep 1; exit 3"
+
+    def has_no_daemons():
+        return not any(daemons(user, name).values())
+
+    for job, program in (("first", first_fails), ("other", other_fails)):
+        words = job_words(name, 2, ["sh", "-c", program], job, "--keep-processes")
+        user.run(*words, code=3)
+        assert_true(within(5, has_no_daemons), f"{job}: {daemons(user, name)}")
+    for job in ("waited", "looked-at"):
+        words = (job, "--keep-processes", "--detach")
+        user.run(*job_words(name, 2, ["sh", "-c", first_fails], *words))
+        if job == "waited":
+            user.run("wait", "job", job, code=3)
+        else:
+            assert_true(within(30, lambda: state_of(user, "looked-at") == "failed"), "it goes on")
+        assert_true(within(5, has_no_daemons), f"{job}: {daemons(user, name)}")
+
+
 KILLS_ITS_AGENT = (
     "env -i setsid -f sleep 4711.5; echo up; "
     "parent=$(ps -o ppid= -p $$ | tr -d ' '); front=$(ps -o ppid= -p $parent | tr -d ' '); "
@@ -187,6 +215,14 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
     assert_in(process.returncode, (1, 205), err.decode())  # 205 is mpirun's own.
     assert_not_in("rank 1 on", err.decode(), "the victim is named as the cause")
     assert_in("mpirun on", err.decode())
+    words = ("--detach",)
+    starts(user, name, "later", "echo up; exec sleep 600", *words, ranks=2).communicate(timeout=30)
+    user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-x", "orted")
+    done = user.run("wait", "job", "later", code=None, timeout=60)
+    assert_in(done.returncode, (1, 205), done.err)
+    for job in ("orted", "later"):
+        shown = json.loads(user.run("describe", "job", job, "-o", "json").out)
+        assert_in("has lost communication", shown["reason"], f"{job}: {shown}")
 
 
 NOTICED = 15  # Seconds in which a node that is cut off is named, and its ranks end.

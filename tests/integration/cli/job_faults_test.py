@@ -131,15 +131,22 @@ time.sleep(600)
 @shared_cluster
 def test_a_rank_that_never_finalises_mpi_is_named(user):
     name = user.two_nodes()
-    words = job_words(name, 2, ["python3", "-c", ENDS_BADLY], "unfinal")
+    program = ["python3", "-c", ENDS_BADLY]
     began = time.monotonic()
-    done = user.run(*words, code=None, timeout=60)
+    done = user.run(*job_words(name, 2, program, "unfinal"), code=None, timeout=60)
     assert_true(done.returncode != 0, "the job ended well")
     assert_less(time.monotonic() - began, 45)
     assert_in(f"rank 1 on {name}-1", done.err)
     assert_in("MPI_Finalize", done.err)
     shown = json.loads(user.run("describe", "job", "unfinal", "-o", "json").out)
     assert_equal(shown["state"], "failed", f"{shown}")
+    user.run(*job_words(name, 2, program, "later", "--detach"))
+    done = user.run("wait", "job", "later", code=None, timeout=60)
+    assert_in(f"rank 1 on {name}-1: ended without MPI_Init or without MPI_Finalize", done.err)
+    assert_not_in("[mpirun]", done.err)
+    later = json.loads(user.run("describe", "job", "later", "-o", "json").out)
+    for key in ("reason", "exit_code", "cause", "failure"):
+        assert_equal(later[key], shown[key], key)
 
 
 RATE, SECONDS = 10_000, 10

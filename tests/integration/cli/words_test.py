@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 from cli_user import run_tests, shared_cluster
-from suite import assert_equal, assert_false, assert_in, assert_true
+from suite import assert_equal, assert_false, assert_in, assert_not_in, assert_true
 
 ANOTHER_USER = 4321
 RUN_ANYWAY = (
@@ -142,6 +142,17 @@ def test_a_wrong_variable_stops_all_but_those_that_help(user):
         "clusters",
         environment={"FASTGPU_JOB_ID": "train-1", "FASTGPU_RANK": "0", "FASTGPU_LATER": "1"},
     )
+
+
+def test_a_program_that_is_not_behind_dashes_is_advised_about(user):
+    line = "put the program after --: fastgpu mpirun -np 2 -c q"
+    words = ["mpirun", "-np", "2", "-c", "q"]
+    said = ("unknown flag --epochs", f"{line} -- ./a.out --epochs 3")
+    user.refused([*words, "./a.out", "--epochs", "3"], 2, *said)
+    said = ("--cluster is given twice", f"{line} -x FOO=... -- sh -c 'echo $FOO'")
+    user.refused([*words, "-x", "FOO=1", "sh", "-c", "echo $FOO"], 2, *said)
+    done = user.refused([*words, "-x", "FOO=1", "--epochs", "3"], 2, "unknown flag --epochs")
+    assert_not_in("put the program", done.err)
 
 
 def test_an_empty_value_takes_no_other_word(user):

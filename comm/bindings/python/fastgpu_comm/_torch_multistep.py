@@ -127,7 +127,7 @@ class MultistepOptimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads what the same rank has saved, its parameters too. Raises UsageError for that of
-        another rank or mode.
+        another rank, number of ranks or mode.
         """
         known = {key: value for key, value in state_dict.items() if key != STATE}
         self._steps.load_state(state_dict[STATE]["multistep"].numpy().tobytes())

@@ -93,7 +93,8 @@ class DistributedOptimizer(OptimizerWrapper):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """On every rank the same one, or what the same rank has saved. What another rank had not
-        sent yet is left out, because it would count twice.
+        sent yet is left out, because it would count twice. Raises UsageError for what the same rank
+        of a job with more or fewer ranks has saved: without the key "fastgpu_comm" it is loaded.
         """
         known = {key: value for key, value in state_dict.items() if key != STATE}
         self._inner.load_state_dict(known)

@@ -123,7 +123,8 @@ class Gossip:
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after its parameters are registered and before the
         first step: training then goes on to the last bit. Raises UsageError for the state of
-        another rank, of other parameters or settings, or a damaged one.
+        another rank, of a job with more or fewer ranks, of other parameters or settings, or a
+        damaged one.
         """
         saved = state_of(state)
         load().call("fgc_gossip_load", self._handle.pointer, saved, len(saved))

@@ -210,7 +210,7 @@ class Gradients:
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after its gradients are registered. They are found by
         name and number of elements; others begin anew. Between steps. Raises UsageError for the
-        state of another rank.
+        state of another rank, or of a job with more or fewer ranks, and for a damaged one.
         """
         saved = state_of(state)
         load().call("fgc_gradients_load", self._handle.pointer, saved, len(saved))

@@ -184,8 +184,8 @@ class Multistep:
 
     def load_state(self, state: bytes) -> None:
         """Loads what the same rank has saved, after begin(), on all ranks that of one checkpoint.
-        Raises UsageError for the state of another rank, mode or set of tensors, or a damaged one;
-        nothing has changed then.
+        Raises UsageError for the state of another rank, number of ranks, mode or set of tensors, or
+        a damaged one; nothing has changed then.
         """
         saved = state_of(state)
         load().call("fgc_multistep_load", self._handle.pointer, saved, len(saved))

@@ -116,7 +116,7 @@ class GossipOptimizer(OptimizerWrapper):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads the optimizer's state, and before the first step that of gossip. Raises UsageError
-        for that of another rank.
+        for that of another rank, number of ranks or other settings.
         """
         known = {key: value for key, value in state_dict.items() if key != _STATE}
         self._inner.load_state_dict(known)

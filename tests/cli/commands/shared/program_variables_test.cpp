@@ -89,6 +89,14 @@ TEST_CASE("a file has a variable in each line, and flags win over it") {
             .starts_with("f:1: the variable GONE is not set on this machine"));
 }
 
+TEST_CASE("a file of variables may begin with a byte order mark, and a secret keeps all bytes") {
+  const fastgpu::test::TempDirectory directory;
+  const auto path = directory.path() / "vars";
+  std::ofstream(path) << "\xef\xbb\xbfTOKEN=abc\r\n";
+  CHECK(variables_of({.files = {path.string()}}, ours) == Words{"TOKEN=abc"});
+  CHECK(secret_variable("TOKEN=@" + path.string(), ours) == "TOKEN=\xef\xbb\xbfTOKEN=abc");
+}
+
 TEST_CASE("a file that is none, or is too large, is refused at once") {
   const fastgpu::test::TempDirectory directory;
   const auto fifo = directory.path() / "fifo";
