@@ -194,6 +194,7 @@ JobRecord parse_job_record(const std::string& text) try {
   record.spec.priority = object.value("priority", 0);
   record.spec.after = object.value("after", std::vector<std::string>());
   if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
+  if (object.value("keeps_processes", false)) record.spec.leftovers = Leftovers::kept;
   record.spec.array = parse_element(object);
   parse_end(record, object);
   record.spec.retries = object.value("retries", 0);
@@ -236,6 +237,7 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.priority != 0) object["priority"] = record.spec.priority;
   if (!record.spec.after.empty()) object["after"] = record.spec.after;
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;
+  if (record.spec.leftovers == Leftovers::kept) object["keeps_processes"] = true;
   if (record.spec.array) object["array"] = to_element(*record.spec.array);
   if (record.spec.retries > 0) {
     object["retries"] = record.spec.retries;

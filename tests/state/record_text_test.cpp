@@ -272,6 +272,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   record.spec.retry_on = {JobEndCause::node_loss, JobEndCause::hang};
   record.spec.hang_timeout = 10min;
   record.spec.checkpoints = "saved";
+  record.spec.leftovers = Leftovers::kept;
   record.restarts = 2;
   record.cause = JobEndCause::preempted;
   const std::string text = record_text_of(record);
@@ -282,6 +283,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   CHECK(job.record->spec.array->is_due);
   CHECK(job.record->spec.retry_on.at(1) == JobEndCause::hang);
   CHECK(job.record->spec.hang_timeout == 10min);
+  CHECK(job.record->spec.leftovers == Leftovers::kept);
   CHECK(job.record->restarts == 2);
   CHECK(job.record->cause == JobEndCause::preempted);
   CHECK(record_text_of(*job.record) == text);
