@@ -467,7 +467,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     };
   if (!hidden) check_variables(context, command);
   if (command.describe == make_run_job_command) {
-    const std::string verb = ordered.front();
+    const std::string& verb = ordered.front();
     parse_job_words(command.words(), verb == command.verb ? command.words() : verb, resolved.rest,
                     arguments, context.environment(), hear);
   } else {

@@ -83,7 +83,7 @@ void print(const Line& line) {
 /// Returns the bytes of the cache lines in which there is at least one of `part` of all numbers, if
 /// these are anywhere.
 std::size_t bytes_of_lines_with(double part, std::size_t bytes) {
-  constexpr double kInLine = 64 / sizeof(float);
+  constexpr double kInLine = 16;  // Of 64 bytes.
   return static_cast<std::size_t>(static_cast<double>(bytes) * (1 - std::pow(1 - part, kInLine)));
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kGossipMagic = 0x66676770;  ///< "fggp"
 constexpr std::uint8_t kGossipFormat = 4;
 constexpr std::size_t kFixed =
-    4 + 1 + 4 + 4 + 8 + sizeof(SharedOfGossip) + 2 * 8 + 8 + 3 * 8 + 2 * 4 + 3 + 2 * 8 + kSealBytes;
+    sizeof(SharedOfGossip) + kSealBytes + (4 + 1 + 4 + 4 + 8 + 16 + 8 + 24 + 8 + 3 + 16);
 
 [[noreturn]] void refuse_state(const std::string& what) {
   throw Error(ErrorKind::usage, "a saved state of gossip is damaged: " + what);

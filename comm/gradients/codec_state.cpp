@@ -86,6 +86,24 @@ std::vector<CodeMemory> read_memories(WireReader& reader, std::uint64_t elements
   return memories;
 }
 
+/// Reads the first part of a state. Throws for another format, rank or number of ranks.
+void check_head(WireReader& reader, Rank rank, int ranks) {
+  if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
+  const auto format = reader.get<std::uint8_t>();
+  if (format != kFormat)
+    throw Error(ErrorKind::usage, "a saved state of gradients has format " +
+                                      std::to_string(format) + ": this library reads format " +
+                                      std::to_string(kFormat));
+  const auto owner = reader.get<std::uint32_t>();
+  const auto owners = reader.get<std::uint32_t>();
+  if (owner != static_cast<std::uint32_t>(rank.value) ||
+      owners != static_cast<std::uint32_t>(ranks))
+    throw Error(ErrorKind::usage,
+                "a saved state of gradients is that of rank " + std::to_string(owner) + " of " +
+                    std::to_string(owners) + ", not of rank " + std::to_string(rank.value) +
+                    " of " + std::to_string(ranks) + ": residuals would be lost, or count twice");
+}
+
 }  // namespace
 
 void CodecState::add_to(GradientId id, std::size_t first, std::span<float> values) const {
@@ -218,20 +236,7 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank, 
 void CodecState::load(std::span<const std::byte> saved, const GradientTable& table, Rank rank,
                       int ranks) try {
   WireReader reader(without_seal(saved));
-  if (reader.get<std::uint32_t>() != kMagic) refuse_damaged("it does not begin as one");
-  const auto format = reader.get<std::uint8_t>();
-  if (format != kFormat)
-    throw Error(ErrorKind::usage, "a saved state of gradients has format " +
-                                      std::to_string(format) + ": this library reads format " +
-                                      std::to_string(kFormat));
-  const auto owner = reader.get<std::uint32_t>();
-  const auto owners = reader.get<std::uint32_t>();
-  if (owner != static_cast<std::uint32_t>(rank.value) ||
-      owners != static_cast<std::uint32_t>(ranks))
-    throw Error(ErrorKind::usage,
-                "a saved state of gradients is that of rank " + std::to_string(owner) + " of " +
-                    std::to_string(owners) + ", not of rank " + std::to_string(rank.value) +
-                    " of " + std::to_string(ranks) + ": residuals would be lost, or count twice");
+  check_head(reader, rank, ranks);
   CodecState loaded;
   loaded.steps_ = reader.get<std::uint64_t>();
   loaded.resize(table.size());

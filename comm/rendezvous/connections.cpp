@@ -322,6 +322,16 @@ std::string report_of_slow_network(const Connections& connections, const Substit
          " is without this message";
 }
 
+/// As above, of TCP or of a fabric in software; both reasons may be empty.
+std::string network_report(const Connections& connections, const std::string& reason_for_tcp,
+                           const std::string& reason_for_software) {
+  if (reason_for_software.empty() || connections.topology.nodes.size() < 2)
+    return report_of_slow_network(connections, {}, reason_for_tcp);
+  const std::string provider = provider_of(connections.fabric.get());
+  return report_of_slow_network(connections, {provider, "FASTGPU_COMM_FABRIC=" + provider},
+                                reason_for_software);
+}
+
 bool is_by_fabric(const Connections& connections, Rank rank) {
   return (connections.fabric && connections.fabric->reaches(rank)) ||
          std::ranges::any_of(connections.further_fabrics, [&](const FurtherFabric& further) {
@@ -452,6 +462,32 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
   return flows;
 }
 
+/// Opens the ways. If that fails, the other ranks are told why before it throws.
+TriedWays open_ways_or_tell(const Connections& connections, const Wishes& wishes, Round& round) {
+  try {
+    return open_ways(connections, wishes);
+  } catch (const Error& e) {
+    try {
+      const auto ranks = static_cast<std::size_t>(connections.size);
+      round.exchange(std::vector(ranks, farewell_of(e)), [](std::size_t, const Introduction&) {});
+    } catch (const Error&) {  // Others may have gone as well.
+      throw e;
+    }
+    throw;
+  }
+}
+
+/// Returns what all ranks say of themselves, by rank. All are read before one is refused: a socket
+/// that is closed with bytes in it takes what was sent over it along.
+std::vector<Introduction> exchange_introductions(Round& round, std::size_t ranks,
+                                                 const Introduction& mine) {
+  std::vector<Introduction> all(ranks);
+  round.exchange(std::vector(ranks, mine),
+                 [&](std::size_t r, const Introduction& theirs) { all[r] = theirs; });
+  round.for_others([&](std::size_t r) { check_has_come(all[r], {static_cast<int>(r)}); });
+  return all;
+}
+
 }  // namespace
 
 fabric::FabricSettings settings_of_fabric(const FabricTransport& fabric, const Wishes& wishes) {
@@ -470,27 +506,11 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
   return std::max(1, kUsualFlows / static_cast<int>(ranks));
 }
 
-/// Opens the ways. If that fails, the other ranks are told why before it throws.
-TriedWays open_ways_or_tell(const Connections& connections, const Wishes& wishes, Round& round) {
-  try {
-    return open_ways(connections, wishes);
-  } catch (const Error& e) {
-    try {
-      const auto ranks = static_cast<std::size_t>(connections.size);
-      round.exchange(std::vector(ranks, farewell_of(e)), [](std::size_t, const Introduction&) {});
-    } catch (const Error&) {  // Others may have gone as well.
-      throw e;
-    }
-    throw;
-  }
-}
-
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
   Round round(connections.rank, connections.sockets, deadline);
   TriedWays ways = open_ways_or_tell(connections, wishes, round);
   std::vector<Answer> answers(ranks, Answer{});
-  std::vector<Introduction> introductions(ranks);
   FurtherSockets sockets{.flows = {},
                          .addresses = std::vector<std::vector<Endpoint>>(ranks),
                          .wished = std::vector<int>(ranks, 0),
@@ -498,11 +518,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   std::string reason;  // The first rank's by TCP.
 
   const Introduction mine = introduction_of(ways, wishes);
-  // All are read before one is refused: a socket that is closed with bytes in it takes what was
-  // sent over it along.
-  round.exchange(std::vector(ranks, mine),
-                 [&](std::size_t r, const Introduction& theirs) { introductions[r] = theirs; });
-  round.for_others([&](std::size_t r) { check_has_come(introductions[r], {static_cast<int>(r)}); });
+  const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
@@ -529,12 +545,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   keep(connections, std::move(ways));
   connections.topology = exchange_topology(connections, round);
   check_requirement(connections, wishes, reason, software);
-  const std::string provider = provider_of(connections.fabric.get());
-  if (!software.empty() && connections.topology.nodes.size() > 1)
-    connections.network_report = report_of_slow_network(
-        connections, {provider, "FASTGPU_COMM_FABRIC=" + provider}, software);
-  else
-    connections.network_report = report_of_slow_network(connections, {}, reason);
+  connections.network_report = network_report(connections, reason, software);
   connections.are_sockets_spared = takes_several_devices(wishes);
   if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
     become_hybrid(connections, wishes, sockets);
