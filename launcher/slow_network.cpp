@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostReason = 400;
 
-/// What the variables of a job say of its network. The library takes an empty one for absent.
+/// The network that the variables of a job choose. The library takes an empty one for absent.
 struct Choice {
   std::string transport;
   std::string provider;

@@ -101,9 +101,9 @@ struct FabricSite {
 
 struct OpenedEndpoint {
   std::unique_ptr<FabricEndpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
-  /// Why a device does not carry messages, and the remedy: on a machine that has an RDMA device, or
-  /// if it is required. The endpoint is missing, or that of a provider in software that nobody has
-  /// named.
+  /// The reason why no RDMA device carries messages, and the remedy. It is set on a machine that
+  /// has a device, or if one is required: without an endpoint, or with one in software that the
+  /// user has not named. Otherwise it is empty.
   std::string lack{};
 };
 

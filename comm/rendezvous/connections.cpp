@@ -301,7 +301,7 @@ std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introdu
          mismatch_of(fabric.transport.get(), theirs).reason + ")";
 }
 
-/// What carries messages in place of an RDMA device, and how to ask for it.
+/// A network that carries messages in place of an RDMA device, and the variable that asks for it.
 struct Substitute {
   std::string name = "TCP";
   std::string wish = "FASTGPU_COMM_TRANSPORT=tcp";
@@ -322,7 +322,7 @@ std::string report_of_slow_network(const Connections& connections, const Substit
          " is without this message";
 }
 
-/// As above, of TCP or of a fabric in software; both reasons may be empty.
+/// Returns the report on TCP, or on a fabric in software; both reasons may be empty.
 std::string network_report(const Connections& connections, const std::string& reason_for_tcp,
                            const std::string& reason_for_software) {
   if (reason_for_software.empty() || connections.topology.nodes.size() < 2)
@@ -462,7 +462,8 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
   return flows;
 }
 
-/// Opens the ways. If that fails, the other ranks are told why before it throws.
+/// Opens the ways as open_ways does. On failure it sends the reason to the other ranks, and then
+/// throws.
 TriedWays open_ways_or_tell(const Connections& connections, const Wishes& wishes, Round& round) {
   try {
     return open_ways(connections, wishes);

@@ -1,4 +1,4 @@
-// What a rank of a real agent is told, and what is told of its end.
+// Ranks of a real agent: their variables and place, their end, and the report of it.
 #include <doctest/doctest.h>
 #include <signal.h>
 

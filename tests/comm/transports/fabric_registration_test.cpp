@@ -1,4 +1,4 @@
-// What the transport by the fabric registers, and what it copies instead.
+// Memory that the transport by the fabric registers, and memory that it copies instead.
 #include "comm/transports/fabric_transport.hpp"
 
 #include <doctest/doctest.h>

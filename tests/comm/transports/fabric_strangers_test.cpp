@@ -1,4 +1,4 @@
-// What the transport by the fabric does with bytes of strangers, and of a rank that makes no sense.
+// Bytes of strangers, and invalid frames of a rank, at the transport by the fabric.
 #include "comm/transports/fabric_transport.hpp"
 
 #include <doctest/doctest.h>

@@ -229,17 +229,26 @@ def test_a_fabric_that_goes_in_the_middle_is_left(hosts):
         assert_greater(links["fabric tcp;ofi_rxm eth1"]["bytes_sent"], 16 << 20)
 
 
-def test_a_fabric_that_comes_back_is_used_again(hosts):
-    together = with_fabric(hosts)
+def run_without(hosts, environment, device, seconds):
+    """Takes a device of a host down for that long in the middle of a run, and returns the output
+    of the ranks.
+    """
     words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
-    ranks = start(hosts, words, 1, together)
-    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
-    hosts[1].ip("link set eth1 down")
-    time.sleep(3)  # It is left after a second, and tried without success.
-    hosts[1].ip("link set eth1 up")
-    wait_until_it_has_sent(hosts[0], "eth1", 24 << 20, ranks)
+    ranks = start(hosts, words, 1, environment)
+    wait_until_it_has_sent(hosts[0], device, 24 << 20, ranks)
+    hosts[1].ip(f"link set {device} down")
+    time.sleep(seconds)
+    hosts[1].ip(f"link set {device} up")
+    wait_until_it_has_sent(hosts[0], device, 24 << 20, ranks)
     outcomes = [rank.communicate(timeout=120) for rank in ranks]
     assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    return outcomes
+
+
+def test_a_fabric_that_comes_back_is_used_again(hosts):
+    together = with_fabric(hosts)
+    # It is left after a second, and tried without success.
+    outcomes = run_without(hosts, together, "eth1", 3)
     for _, errors in outcomes:
         assert_in("the fabric tcp;ofi_rxm eth1 has failed on the way to rank", errors)
         assert_in("the fabric tcp;ofi_rxm eth1 is used again on the way to rank", errors)
@@ -255,15 +264,8 @@ def test_a_fabric_that_comes_back_is_used_again(hosts):
 
 def test_connections_beside_a_fabric_are_made_anew_once_their_network_is_back(hosts):
     together = with_fabric(hosts)
-    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "150", "--links"]
-    ranks = start(hosts, words, 1, together)
-    wait_until_it_has_sent(hosts[0], "eth0", 16 << 20, ranks)
-    hosts[1].ip("link set eth0 down")
-    time.sleep(12)  # Long enough for connections to be given up.
-    hosts[1].ip("link set eth0 up")
-    wait_until_it_has_sent(hosts[0], "eth0", 64 << 20, ranks)
-    outcomes = [rank.communicate(timeout=120) for rank in ranks]
-    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    # Long enough for connections to be given up.
+    outcomes = run_without(hosts, together, "eth0", 12)
     for number, (_, errors) in enumerate(outcomes):
         (line,) = (line for line in errors.splitlines() if line.startswith("{"))
         links = {link["name"]: link for link in json.loads(line)["links"]}

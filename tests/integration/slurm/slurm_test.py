@@ -142,6 +142,21 @@ class Site:
             *["run", "job", "-c", "lab", "--engine", "slurm", *more, "--", *program], **options
         )
 
+    def start(self, *more, program):
+        """Starts a job in the background, and returns once its program has said that it is up."""
+        process = subprocess.Popen(
+            [
+                *[self.lab.fastgpu, "run", "job", "-c", "lab", "--engine", "slurm"],
+                *[*more, "--", *program],
+            ],
+            env=self.lab.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert_in("up", process.stdout.readline())
+        return process
+
     def seen(self, job):
         return json.loads(self.run("describe", "job", job, "-o", "json").stdout)
 
@@ -299,17 +314,7 @@ def test_a_controller_that_is_gone_is_named_and_the_job_goes_on(site):
 
 
 def test_ctrl_c_ends_the_job_in_slurm(site):
-    process = subprocess.Popen(
-        [
-            *[site.lab.fastgpu, "run", "job", "stop", "-c", "lab", "--engine", "slurm"],
-            *["-np", "2", "--", "sh", "-c", "echo up; exec sleep 100"],
-        ],
-        env=site.lab.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert_in("up", process.stdout.readline())
+    process = site.start("stop", "-np", "2", program=["sh", "-c", "echo up; exec sleep 100"])
     process.send_signal(2)
     _, err = process.communicate(timeout=60)
     assert_equal(process.returncode, 130, err)
@@ -340,17 +345,7 @@ def test_a_job_whose_fastgpu_is_killed_stays_with_slurm_or_is_not_there(site):
 
 def test_a_follower_that_is_killed_leaves_the_job_and_no_process(site):
     program = ["sh", "-c", "echo up; while [ ! -e on ]; do sleep 0.1; done; echo went"]
-    process = subprocess.Popen(
-        [
-            *[site.lab.fastgpu, "run", "job", "alone", "-c", "lab", "--engine", "slurm"],
-            *["-np", "1", "--", *program],
-        ],
-        env=site.lab.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert_in("up", process.stdout.readline())
+    process = site.start("alone", "-np", "1", program=program)
     process.kill()
     process.communicate(timeout=10)
     assert_equal(site.seen("alone")["state"], "running")
