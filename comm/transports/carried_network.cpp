@@ -91,7 +91,7 @@ bool CarriedNetwork::may_sleep() {
   if (is_trying()) return false;
   const bool is_awaited = std::ranges::any_of(ways_, [this](const auto& way) {
     const TcpPeer* const peer = hub_.peer(way.first);
-    return peer != nullptr && peer->is_awaited();
+    return peer != nullptr && (peer->is_awaited() || !peer->has_connection());
   });
   return std::ranges::all_of(members_, [&](const Member& member) {
     const bool is_watched = member.carrier->transport().poll_descriptor() >= 0;

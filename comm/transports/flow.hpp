@@ -53,7 +53,8 @@ class Flow {
   /// Returns whether it is asked before the connections: its frames are usually confirmed soon.
   virtual bool goes_first() const noexcept { return false; }
 
-  /// Returns whether it carries notices, which must wake a rank that sleeps. Others carry chunks.
+  /// Returns whether it carries notices, which must wake a rank that sleeps. Others carry chunks,
+  /// and notices only where nothing else is left.
   virtual bool carries_notices() const noexcept = 0;
 
   /// A flow that was given up.

@@ -154,6 +154,12 @@ bool TcpPeer::may_carry(std::size_t flow) const noexcept {
   return true;
 }
 
+/// Returns whether the flow is to carry notices. A network other than that of the connections does
+/// so once they have all been given up.
+bool TcpPeer::may_carry_notices(std::size_t flow) const noexcept {
+  return flows_[flow]->carries_notices() || (flows_[flow]->has_room() && !has_connection());
+}
+
 /// Begins the next frame of an idle flow: confirmations and notices first, then the oldest of the
 /// most urgent messages.
 bool TcpPeer::give_work(std::size_t flow) {
@@ -172,7 +178,7 @@ bool TcpPeer::give_confirmation(std::size_t flow) {
 }
 
 bool TcpPeer::give_notice(std::size_t flow) {
-  if (controls_.empty() || !flows_[flow]->carries_notices()) return false;
+  if (controls_.empty() || !may_carry_notices(flow)) return false;
   SentFrame frame = std::move(controls_.front());
   controls_.pop_front();
   begin(flow, std::move(frame));
@@ -183,7 +189,7 @@ bool TcpPeer::give_notice(std::size_t flow) {
 bool TcpPeer::give_again(std::size_t flow) {
   if (again_.empty() || !flows_[flow]->has_room()) return false;
   const bool is_chunk = again_.front().frame.kind == TcpFrameKind::chunk;
-  if (is_chunk ? !may_carry(flow) : !flows_[flow]->carries_notices()) return false;
+  if (is_chunk ? !may_carry(flow) : !may_carry_notices(flow)) return false;
   SentFrame frame = std::move(again_.front());
   again_.pop_front();
   begin(flow, std::move(frame));
@@ -261,7 +267,7 @@ bool TcpPeer::has_unconfirmed() const noexcept {
   return false;
 }
 
-/// The last connection is that of the peer, whatever other network there is: the notices need it.
+/// The end of the last connection is that of the peer, whatever other network there is.
 bool TcpPeer::can_spare(std::size_t flow) const noexcept {
   const auto is_other_connection = [&](const auto& each) {
     return each != flows_[flow] && each->is_open() && each->carries_notices();
@@ -269,6 +275,31 @@ bool TcpPeer::can_spare(std::size_t flow) const noexcept {
   return !logs_.empty() && flows_[flow]->is_open() &&
          (logs_[flow].peers_number || flow >= first_flows_) &&
          std::ranges::any_of(flows_, is_other_connection);
+}
+
+bool TcpPeer::can_spare_silent(std::size_t flow) const noexcept {
+  if (can_spare(flow)) return true;
+  if (!flows_[flow]->is_open() || !flows_[flow]->carries_notices()) return false;
+  for (std::size_t other = 0; other < flows_.size(); ++other)
+    if (is_carried(other)) return true;
+  return false;
+}
+
+bool TcpPeer::has_connection() const noexcept {
+  for (std::size_t flow = 0; flow < flows_.size(); ++flow)
+    if (flows_[flow]->carries_notices() && may_use(flow)) return true;
+  return false;
+}
+
+bool TcpPeer::is_carried(std::size_t flow) const noexcept {
+  const Flow& asked = *flows_[flow];
+  return !asked.carries_notices() && !asked.has_ended() && may_use(flow);
+}
+
+void TcpPeer::ring(std::size_t flow) {
+  if (!may_use(flow) || !flows_[flow]->is_idle() || !flows_[flow]->has_room()) return;
+  begin(flow, {.frame = {.kind = TcpFrameKind::bell}});
+  write(flow);
 }
 
 void TcpPeer::add(std::unique_ptr<Flow> flow) {
@@ -329,7 +360,7 @@ void TcpPeer::peer_retired(const Frame& retired) {
   // The frame with the number may have been lost with the connection.
   if (is_unnumbered) logs_[flow].peers_number = retired.tag.value;
   if (flows_[flow]->is_open()) {
-    if (!can_spare(flow)) refuse_tcp("it gave up the last connection");
+    if (!can_spare_silent(flow)) refuse_tcp("it gave up the last connection");
     retire(flow);
   } else if (is_unnumbered) {
     announce_retired(flow);

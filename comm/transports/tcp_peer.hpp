@@ -102,8 +102,17 @@ class TcpPeer final : public FrameEvents {
   bool has_unconfirmed(std::size_t flow) const noexcept {
     return !logs_.empty() && logs_[flow].has_unconfirmed();
   }
-  /// Returns whether the peer can be reached without this connection.
+  /// Returns whether the peer has another connection.
   bool can_spare(std::size_t flow) const noexcept;
+  /// Returns whether the peer can be reached without this flow, which is silent though the peer is
+  /// there: then a flow by another network does, too.
+  bool can_spare_silent(std::size_t flow) const noexcept;
+  /// Returns whether a connection is left that both sides know.
+  bool has_connection() const noexcept;
+  /// Returns whether the flow by another network is one that both sides know, and is open.
+  bool is_carried(std::size_t flow) const noexcept;
+  /// Makes the peer confirm something by this flow, if it is not about to.
+  void ring(std::size_t flow);
   /// Gives a connection up, and tells the peer.
   void retire(std::size_t flow);
   /// Returns the connections that were given up, once.
@@ -164,6 +173,7 @@ class TcpPeer final : public FrameEvents {
   void queue(Outgoing& message);
   bool may_use(std::size_t flow) const noexcept;
   bool may_carry(std::size_t flow) const noexcept;
+  bool may_carry_notices(std::size_t flow) const noexcept;
   void number_flows();
   bool write(std::size_t flow);
   bool give_work(std::size_t flow);

@@ -266,6 +266,8 @@ std::vector<int> TcpTransport::descriptors() const {
     for (const auto& flow : peers_[r]->flows())
       if (flow->is_open() && flow->socket() >= 0) all.push_back(flow->socket());
     if (watches_[r].process) all.push_back(watches_[r].process.get());
+    for (const UniqueFd& socket : watches_[r].last_connections)
+      all.push_back(socket.get());
   }
   if (reconnector_) std::ranges::copy(reconnector_->descriptors(), std::back_inserter(all));
   for (const auto& network : networks_)
@@ -448,13 +450,21 @@ void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
 }
 
 void TcpTransport::close_retired(TcpPeer& peer) noexcept {
-  for (const TcpPeer::RetiredFlow& flow : peer.take_retired()) {
-    if (flow.socket) {
-      poller_.remove(flow.socket.get());
-      events_.closing(flow.socket.get());
-    }
+  for (TcpPeer::RetiredFlow& flow : peer.take_retired()) {
     links_.given_up(peer.rank(), *flow.link);
+    if (!flow.socket) continue;
+    poller_.remove(flow.socket.get());
+    if (peer.has_connection())
+      events_.closing(flow.socket.get());
+    else
+      watch_of(peer.rank()).last_connections.push_back(std::move(flow.socket));
   }
+}
+
+void TcpTransport::close_last_connections(Rank rank) noexcept {
+  for (const UniqueFd& socket : watch_of(rank).last_connections)
+    events_.closing(socket.get());
+  watch_of(rank).last_connections.clear();
 }
 
 /// Adds the connections that were made in place of others.
@@ -467,6 +477,7 @@ void TcpTransport::add_made() {
     events_.opened(made.socket.get());
     to->add(std::make_unique<TcpFlow>(std::move(made.socket), link));
     poll_new(*to, to->flows().size() - 1);
+    close_last_connections(made.peer);
     write(*to);
   }
 }
@@ -499,14 +510,14 @@ void TcpTransport::give_up_silent_connections() {
     auto& flows = known->flows();
     const bool is_heard = look_for_silence(*known);
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
-      if (flows[f]->silent_looks >= kLooksForSilence && known->can_spare(f)) {
+      if (flows[f]->silent_looks >= kLooksForSilence && known->can_spare_silent(f)) {
         links_.warn_of_failure(known->rank(), flows[f]->link());
         give_up(*known, f);
       }
   }
 }
 
-/// Counts the looks at which each flow was silent, and returns whether a connection was not. The
+/// Counts the looks at which each flow was silent, and returns whether another was not. The
 /// silence of a flow by another network counts only if the peer answers by a connection: else it
 /// may be busy.
 bool TcpTransport::look_for_silence(TcpPeer& peer) {
@@ -526,9 +537,22 @@ bool TcpTransport::look_for_silence(TcpPeer& peer) {
     if (!is_silent) flow->silent_looks = 0;
     if (is_silent && does_answer) ++flow->silent_looks;
   }
-  if (!must_answer) return is_heard;
-  peer.send_control(TcpFrameKind::bell);
-  write(peer);
+  if (must_answer) {
+    peer.send_control(TcpFrameKind::bell);
+    write(peer);
+  }
+  return is_heard || look_for_answers_elsewhere(peer);
+}
+
+/// All connections are silent, or there are none: asks by other networks for an answer, and returns
+/// whether one has come.
+bool TcpTransport::look_for_answers_elsewhere(TcpPeer& peer) {
+  bool is_heard = false;
+  for (std::size_t f = 0; f < peer.flows().size(); ++f) {
+    if (!peer.is_carried(f)) continue;
+    is_heard = is_heard || Flow::Clock::now() - peer.flows()[f]->last_confirmed < kAnswerTime;
+    if (peer.has_connection()) peer.ring(f);
+  }
   return is_heard;
 }
 
@@ -558,6 +582,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
     events_.closing(flow->socket());
   }
   gone.close();
+  close_last_connections(rank);
   if (reconnector_) reconnector_->forget(rank);
   for (const auto& network : networks_)
     network->forget(rank);

@@ -77,7 +77,10 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
  private:
   /// How one peer is polled.
   struct Watch {
-    UniqueFd process{};       ///< Absent for a peer of another host.
+    UniqueFd process{};  ///< Absent for a peer of another host.
+    /// The last connection, which was given up. It is closed once there is another one: its end
+    /// would be that of this rank, if it came before the notice by another network.
+    std::vector<UniqueFd> last_connections{};
     bool is_paused = false;   ///< True while it is not read.
     bool is_waiting = false;  ///< True while the next turn is to write to it.
   };
@@ -108,12 +111,14 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   void take_cards(TcpPeer& from);
   void give_up(TcpPeer& peer, std::size_t flow);
   void close_retired(TcpPeer& peer) noexcept;
+  void close_last_connections(Rank rank) noexcept;
   void poll_new(TcpPeer& peer, std::size_t flow);
   void add_made();
   void look_at_connections();
   void replace_failed(std::chrono::steady_clock::time_point now);
   void give_up_silent_connections();
   bool look_for_silence(TcpPeer& peer);
+  bool look_for_answers_elsewhere(TcpPeer& peer);
   /// `ended` is a flow, or kNoFlow.
   void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
   void lose(Rank peer, const Error& error) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -23,6 +24,24 @@ inline std::pair<UniqueFd, UniqueFd> socket_pair() {
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// Returns both ends of a connection by TCP, within this host.
+inline std::pair<UniqueFd, UniqueFd> tcp_pair() {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(listener.get(), generic, size) == 0);
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  REQUIRE(::getsockname(listener.get(), generic, &size) == 0);
+  UniqueFd near(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::connect(near.get(), generic, size) == 0);
+  UniqueFd far(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  REQUIRE(far);
+  return {std::move(near), std::move(far)};
 }
 
 /// Returns the connections of each rank r as element r, before the ranks have introduced

@@ -107,6 +107,19 @@ void check_leaves_node(const launcher::JobRecord& job) {
                     ", where they share memory: use more nodes [--npernode 1]");
 }
 
+/// Starts a job. Where no fabric can be had, the user reads that `hybrid` can do without.
+StartedJob start_measuring(Context& context, const RemoteTarget& target, const BenchPart& part,
+                           const launcher::JobRecord& record) try {
+  return start_job(context, target, record);
+} catch (const Error& e) {
+  const bool needs_fabric = part.transport == BenchTransport::hybrid &&
+                            uses_fabric(*part.transport, part.spec.environment);
+  if (!needs_fabric || e.kind() != ErrorKind::capacity) throw;
+  throw Error(e.kind(), std::string(e.what()) +
+                            "; several interfaces of TCP are measured together, too "
+                            "[-e FASTGPU_COMM_INTERFACE=eth0,eth1]");
+}
+
 /// Returns the command line that the page shows.
 std::string command_of(const BenchCommOptions& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
@@ -124,13 +137,13 @@ std::string command_of(const BenchCommOptions& options) {
 /// nothing reads our output any more.
 std::optional<state::Job> measure(Context& context, const BenchCommOptions& options,
                                   const RemoteTarget& target, BenchPart part, BenchReport& report) {
-  const bool is_by_fabric = part.transport == BenchTransport::fabric;
+  const bool is_by_fabric = part.transport && uses_fabric(*part.transport, part.spec.environment);
   const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "",
                          is_by_fabric ? BenchLinkage::with_fabric : BenchLinkage::without_plugins);
   part.spec.sync = files.directory().string();
   const launcher::JobRecord record = placed_on(context, target, part.spec);
   if (part.transport) check_leaves_node(record);
-  StartedJob started = start_job(context, target, record);
+  StartedJob started = start_measuring(context, target, part, record);
   BenchOutput output(context);
   auto job = follow_to_end(context, *started.engine, started.open,
                            {.on_cancel = launcher::OnCancel::stop_job}, output);

@@ -27,17 +27,19 @@ BenchTransport parse_transport(std::string_view word) {
               "--transport '" + printable(word) + "' is none of " + all_transports());
 }
 
+/// Returns whether the user lists several interfaces.
+bool has_several_interfaces(const std::vector<std::string>& environment) {
+  return process::variable(environment, kInterface).value_or("").find(',') != std::string::npos;
+}
+
 /// Throws if the user's variables choose a transport, which --transport does.
 void check_free(BenchTransport transport, const std::vector<std::string>& environment) {
   for (const std::string_view name : {kTransport, kRequire})
     if (process::variable(environment, name))
       throw Error(ErrorKind::usage,
                   "--transport sets " + std::string(name) + ": omit -e " + std::string(name));
-  const std::string interfaces = process::variable(environment, kInterface).value_or("");
-  const bool needs_fabric =
-      transport == BenchTransport::fabric ||
-      (transport == BenchTransport::hybrid && interfaces.find(',') == std::string::npos);
-  if (needs_fabric && process::variable(environment, "FASTGPU_COMM_FABRIC") == "off")
+  if (uses_fabric(transport, environment) &&
+      process::variable(environment, "FASTGPU_COMM_FABRIC") == "off")
     throw Error(ErrorKind::usage,
                 "--transport " + std::string(name_of(transport)) + " needs a fabric" +
                     (transport == BenchTransport::hybrid ? ", or several interfaces "
@@ -74,6 +76,11 @@ std::vector<BenchTransport> parse_transports(std::string_view text) {
   return transports;
 }
 
+bool uses_fabric(BenchTransport transport, const std::vector<std::string>& environment) {
+  return transport == BenchTransport::fabric ||
+         (transport == BenchTransport::hybrid && !has_several_interfaces(environment));
+}
+
 std::vector<std::string> variables_for(BenchTransport transport,
                                        const std::vector<std::string>& environment) {
   check_free(transport, environment);
@@ -81,8 +88,6 @@ std::vector<std::string> variables_for(BenchTransport transport,
   const auto set = [&](std::string_view name, std::string_view value) {
     process::set_variable(variables, std::string(name) + "=" + std::string(value));
   };
-  const std::string interfaces = process::variable(environment, kInterface).value_or("");
-  const std::size_t comma = interfaces.find(',');
   switch (transport) {
     case BenchTransport::fabric:
       // Providers in software are taken only if the user names one.
@@ -91,12 +96,15 @@ std::vector<std::string> variables_for(BenchTransport transport,
       break;
     case BenchTransport::tcp:
       set(kTransport, "tcp");
-      if (comma != std::string::npos) set(kInterface, interfaces.substr(0, comma));
+      if (has_several_interfaces(environment)) {
+        const std::string all = process::variable(environment, kInterface).value_or("");
+        set(kInterface, all.substr(0, all.find(',')));
+      }
       break;
     case BenchTransport::hybrid:
       // The networks are the interfaces that the user lists, or else a fabric and TCP.
-      set(kTransport, comma != std::string::npos ? "tcp" : "hybrid");
-      if (comma == std::string::npos) set(kRequire, "fabric");
+      set(kTransport, uses_fabric(transport, environment) ? "hybrid" : "tcp");
+      if (uses_fabric(transport, environment)) set(kRequire, "fabric");
       break;
   }
   return variables;

@@ -22,6 +22,10 @@ std::string_view name_of(BenchTransport transport) noexcept;
 /// for another word, and for one that is there twice.
 std::vector<BenchTransport> parse_transports(std::string_view text);
 
+/// Returns whether a fabric is to carry messages, alone or beside TCP. `environment` are the user's
+/// variables, as NAME=VALUE.
+bool uses_fabric(BenchTransport transport, const std::vector<std::string>& environment);
+
 /// Returns `environment`, the variables of the ranks as NAME=VALUE, with those that make the ranks
 /// use the transport. Throws ErrorKind::usage if these variables contradict it.
 std::vector<std::string> variables_for(BenchTransport transport,

@@ -111,7 +111,9 @@ class BenchComm(unittest.TestCase):
         self.assertEqual({result["transport"] for result in found}, {"tcp"})
         here = ["bench", "comm", self.cluster, *QUICK, "--transport"]
         self.user.refused([*here, "tcp,fabric"], 4, "FASTGPU_COMM_REQUIRE is 'fabric'")
-        self.user.refused([*here, "hybrid"], 2, "-e FASTGPU_COMM_INTERFACE=eth0,eth1")
+        self.user.refused(
+            [*here, "hybrid"], 4, "has no RDMA device", "-e FASTGPU_COMM_INTERFACE=eth0,eth1"
+        )
         self.user.refused([*here, "rdma"], 2, "--transport 'rdma' is none of fabric, tcp, hybrid")
         self.user.refused([*here, "tcp", "-np", "1"], 2, "where they share memory")
 
@@ -119,6 +121,9 @@ class BenchComm(unittest.TestCase):
         by_net = ["--transport", "fabric", "-e", "FASTGPU_COMM_FABRIC=net"]
         found = self.results(*QUICK, *by_net)
         self.assertEqual({result["transport"] for result in found}, {"fabric"})
+        by_both = ["--transport", "hybrid", "-e", "FASTGPU_COMM_FABRIC=net"]
+        found = self.results(*QUICK, *by_both)
+        self.assertEqual({result["transport"] for result in found}, {"hybrid"})
 
     def test_codecs_are_compared(self):
         model = pathlib.Path(self.folder, "small.txt")

@@ -262,17 +262,52 @@ def test_a_fabric_that_comes_back_is_used_again(hosts):
         assert_greater(fabric["bytes_sent"], 64 << 20)
 
 
-def test_connections_beside_a_fabric_are_made_anew_once_their_network_is_back(hosts):
-    together = with_fabric(hosts)
-    # Long enough for connections to be given up.
-    outcomes = run_without(hosts, together, "eth0", 12)
+def tcp_links(outcomes):
+    """The counters of the connections by eth0, by host."""
+    links = []
     for number, (_, errors) in enumerate(outcomes):
         (line,) = (line for line in errors.splitlines() if line.startswith("{"))
-        links = {link["name"]: link for link in json.loads(line)["links"]}
-        tcp = links[f"tcp 10.213.9.{number + 1}"]
-        assert_equal(tcp["connections"], 4, line)
-        assert_equal(tcp["reconnects"], tcp["failures"], line)
-        assert_greater(tcp["failures"], 0, line)
+        by_name = {link["name"]: link for link in json.loads(line)["links"]}
+        links.append(by_name[f"tcp 10.213.9.{number + 1}"])
+    return links
+
+
+def test_connections_beside_a_fabric_are_made_anew_once_their_network_is_back(hosts):
+    together = with_fabric(hosts)
+    outcomes = run_without(hosts, together, "eth0", 4)
+    for tcp in tcp_links(outcomes):
+        assert_equal(tcp["connections"], 4, tcp)
+        assert_equal(tcp["reconnects"], tcp["failures"], tcp)
+        assert_greater(tcp["failures"], 0, tcp)
+
+
+def test_a_fabric_carries_all_once_the_network_of_the_connections_has_gone(hosts):
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "40", "--links"]
+    ranks = start(hosts, words, 1, with_fabric(hosts))
+    wait_until_it_has_sent(hosts[0], "eth0", 24 << 20, ranks)
+    hosts[1].ip("link set eth0 down")
+    began = time.monotonic()
+    wait_until_it_has_sent(hosts[0], "eth1", 256 << 20, ranks)  # What one step has, many times.
+    assert_greater(20, time.monotonic() - began)
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    assert_equal([rank.returncode for rank in ranks], [0, 0])  # They have compared the sums.
+    for tcp in tcp_links(outcomes):
+        assert_equal(tcp["connections"], 0, tcp)
+
+
+def test_a_rank_that_is_killed_is_named_where_only_a_fabric_is_left(hosts):
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "400"]
+    ranks = start(hosts, words, 1, {**with_fabric(hosts), "FASTGPU_COMM_TIMEOUT": "5s"})
+    wait_until_it_has_sent(hosts[0], "eth0", 24 << 20, ranks)
+    hosts[1].ip("link set eth0 down")
+    wait_until_it_has_sent(hosts[0], "eth1", 256 << 20, ranks)
+    signal_all(children(ranks[1].pid)[0], signal.SIGKILL)
+    began = time.monotonic()
+    errors = [rank.communicate(timeout=60)[1] for rank in ranks][0]
+    # The provider may say nothing: then the rank is silent for the whole timeout.
+    assert_greater(15, time.monotonic() - began)
+    assert_in("sum of 8388608 float32): rank 1", errors)
+    assert_equal(ranks[0].returncode, 1)
 
 
 def slow_down(hosts):
