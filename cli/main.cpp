@@ -120,8 +120,9 @@ int run(const std::vector<std::string>& words) {
   ui.end_progress();
   // The close may report a delayed ENOSPC.
   if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {
-    report(ui, {ErrorKind::local, system_error("writing the output", errno).what()}, std::nullopt);
-    code = 1;
+    const Error error = output_error(STDOUT_FILENO, errno);
+    report(ui, error, std::nullopt);
+    code = exit_code(error.kind());
   }
   return code;
 }

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -79,6 +80,12 @@ std::vector<std::string> columns_of(std::string_view line, Layout layout) {
   return {};
 }
 
+/// Returns true for a variable that the start of a program reads: with a parameter in it, no rank
+/// would begin.
+bool is_read_at_start(std::string_view name) {
+  return name == "PATH" || name == "HOME" || name.starts_with("LD_");
+}
+
 /// Throws usage unless the names can be those of variables.
 void check_column_names(const std::vector<std::string>& names) {
   std::set<std::string> seen;
@@ -89,6 +96,11 @@ void check_column_names(const std::vector<std::string>& names) {
                                         "the columns");
     if (name.starts_with("FASTGPU_"))
       throw Error(ErrorKind::usage, "the variable " + name + " is set by fastgpu");
+    check_rank_variable(name);
+    if (is_read_at_start(name))
+      throw Error(ErrorKind::usage, "the variable " + name +
+                                        " is needed to start programs: give this column another "
+                                        "name");
     if (!seen.insert(name).second)
       throw Error(ErrorKind::usage, "there are two columns '" + name + "'");
   }

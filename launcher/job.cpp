@@ -19,6 +19,14 @@ constexpr std::chrono::milliseconds kShortestHang{2'000};
   throw Error(ErrorKind::usage, "job: " + why);
 }
 
+/// Calls a check. Its error gets the job as its subject.
+template <class Check>
+void as_job(const Check& check) try {
+  check();
+} catch (const Error& e) {
+  throw e.during("job");
+}
+
 /// Variables that differ between ranks or nodes: one value for all would break the job. MASTER_ADDR
 /// and MASTER_PORT are not among them, as all ranks share them.
 constexpr std::array<std::string_view, 14> kOfEachRank = {"RANK",
@@ -44,8 +52,7 @@ void check_variable(const std::string& assignment) {
   const std::string name = name_of(assignment);
   if (name == assignment) refuse("variable '" + printable(assignment) + "' has no '='");
   if (!is_variable_name(name)) refuse("'" + printable(name) + "' is not a variable name");
-  if (contains(kOfEachRank, name))
-    refuse("the variable " + name + " is set by fastgpu for each rank and cannot be overridden");
+  as_job([&] { check_rank_variable(name); });
 }
 
 void check_no_nul(const std::string& what, const std::string& text) {
@@ -75,6 +82,29 @@ void check_count(const std::string& what, std::optional<int> count) {
                                     std::to_string(kMostRanks));
 }
 
+void check_timeout(std::chrono::milliseconds timeout) {
+  if (timeout.count() == 0)
+    throw Error(ErrorKind::usage, "the timeout is 0: give a longer one, or omit it for no timeout");
+}
+
+void check_grace(std::chrono::milliseconds grace) {
+  if (grace.count() < 0 || grace > kLongestGrace)
+    throw Error(ErrorKind::usage, "the grace (--grace) is " + to_string(grace) +
+                                      ", which is not within 0 to " + to_string(kLongestGrace));
+}
+
+void check_hang_timeout(std::chrono::milliseconds limit) {
+  if (limit.count() > 0 && limit < kShortestHang)
+    throw Error(ErrorKind::usage, "the time to a hang (--hang-timeout) is " + to_string(limit) +
+                                      ", which is shorter than " + to_string(kShortestHang));
+}
+
+void check_rank_variable(const std::string& name) {
+  if (contains(kOfEachRank, name))
+    throw Error(ErrorKind::usage, "the variable " + name +
+                                      " is set by fastgpu for each rank and cannot be overridden");
+}
+
 void validate(const JobSpec& spec) {
   check_name("job name", spec.name.value);
   if (spec.argv.empty() || spec.argv[0].empty()) refuse("no program given");
@@ -92,11 +122,10 @@ void validate(const JobSpec& spec) {
         "the end of their rank would have no reader");
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
   check_no_nul("the directory for checkpoints", spec.checkpoints);
-  const bool is_short = spec.hang_timeout.count() > 0 && spec.hang_timeout < kShortestHang;
-  if (is_short)
-    refuse("the time to a hang (--hang-timeout) is shorter than " + to_string(kShortestHang));
-  if (spec.grace.count() < 0 || spec.grace > kLongestGrace)
-    refuse("the grace (--grace) is not within 0 to " + to_string(kLongestGrace));
+  as_job([&] {
+    check_hang_timeout(spec.hang_timeout);
+    check_grace(spec.grace);
+  });
 }
 
 std::string run_name(const std::string& job_id, int restarts) {

@@ -1,6 +1,7 @@
 // The rules for jobs, which the record has typed (state/job_record.hpp).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,14 @@ void validate(const JobSpec& spec);
 
 /// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
 void check_count(const std::string& what, std::optional<int> count);
+
+// Each of these checks one part of a job, for whatever has a place for its error: a flag, a file.
+// Each throws ErrorKind::usage for a value that no job can have.
+void check_timeout(std::chrono::milliseconds timeout);
+void check_grace(std::chrono::milliseconds grace);
+void check_hang_timeout(std::chrono::milliseconds limit);
+/// Throws for the name of a variable that fastgpu sets itself for each rank.
+void check_rank_variable(const std::string& name);
 
 /// Returns the name of a job's run on the nodes: its id, and "train-1.r2" once it has been started
 /// again twice.

@@ -29,6 +29,7 @@ struct LogRequest {
   std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
   bool times = false;  ///< Reports when output was written, and each node's output in that order.
   LogMode mode = LogMode::what_there_is;
+  std::vector<NodeName> left_out{};  ///< Nodes of the job that are not asked.
 };
 
 /// The result of asking an engine once about a job.

@@ -43,6 +43,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const config::Va
   for (const auto& [name, entry] : value.entries()) {
     if (!is_variable_name(name))
       throw entry.error("'" + printable(name) + "' is not a name of an environment variable");
+    entry.checked([&name = name] { check_rank_variable(name); });
     variables.emplace_back(name, entry.text());
   }
   return variables;
@@ -56,6 +57,14 @@ std::vector<std::string> command_of(const config::Value& value) {
   std::vector<std::string> words = value.texts();
   if (words.empty() || words.front().empty()) throw value.error("the command is empty");
   return words;
+}
+
+/// Returns a duration that `check` accepts.
+std::chrono::milliseconds checked_duration(const config::Value& value,
+                                           void (*check)(std::chrono::milliseconds)) {
+  const std::chrono::milliseconds duration = value.duration();
+  value.checked([&] { check(duration); });
+  return duration;
 }
 
 std::string path_of(const config::Value& value) {
@@ -74,12 +83,13 @@ std::string variable_name_of(const config::Value& value) {
 }
 
 JobSecret secret_of(const config::Value& value) {
-  if (!value.is_map()) return {.name = variable_name_of(value)};
+  std::string place = value.where() + ": '" + value.name() + "'";
+  if (!value.is_map()) return {.name = variable_name_of(value), .place = std::move(place)};
   value.allow_only({"name", "file"});
   const auto name = value.find("name");
   const auto file = value.find("file");
   if (!name || !file) throw value.error("a secret is a variable's name, or has 'name' and 'file'");
-  return {.name = variable_name_of(*name), .file = path_of(*file)};
+  return {.name = variable_name_of(*name), .file = path_of(*file), .place = std::move(place)};
 }
 
 /// Returns a text that Slurm takes as one word.
@@ -145,7 +155,8 @@ KubernetesOptions kubernetes_of(const config::Value& value) {
 
 /// Reads what starts a job again.
 void read_restarts(const config::Value& root, JobFile& file) {
-  if (const auto limit = root.find("hang_timeout")) file.hang_timeout = limit->duration();
+  if (const auto limit = root.find("hang_timeout"))
+    file.hang_timeout = checked_duration(*limit, check_hang_timeout);
   if (const auto retry = root.find("retry")) file.retry = retry->integer(0, kMostRetries);
   if (const auto causes = root.find("retry_on"))
     for (const config::Value& cause : causes->list())
@@ -189,8 +200,9 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto sync = root.find("sync")) file.sync = path_of(*sync);
   if (const auto workdir = root.find("workdir")) file.workdir = path_of(*workdir);
   if (const auto command = root.find("command")) file.command = command_of(*command);
-  if (const auto timeout = root.find("timeout")) file.timeout = timeout->duration();
-  if (const auto grace = root.find("grace")) file.grace = grace->duration();
+  if (const auto timeout = root.find("timeout"))
+    file.timeout = checked_duration(*timeout, check_timeout);
+  if (const auto grace = root.find("grace")) file.grace = checked_duration(*grace, check_grace);
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto full = root.find("on_full")) file.on_full = full->choice(full_disk_words());
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();

@@ -17,6 +17,7 @@ struct JobSecret {
   std::string name;
   /// The file on this machine with the value, as written; empty: it is in our environment.
   std::string file{};
+  std::string place{};  ///< The beginning of errors about it: "job.yaml:2:11: 'secrets[0]'".
 };
 
 /// The bound of priorities, and of their negative values.

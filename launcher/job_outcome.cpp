@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/contains.hpp"
 #include "base/join.hpp"
@@ -114,9 +115,33 @@ JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
   return outcome;
 }
 
+/// Returns the nodes some of whose ranks have not reported their end: "demo-0 or demo-1".
+std::string silent_nodes(const JobReport& report) {
+  std::string names;
+  for (const NodeRanks& node : report.placement) {
+    int known = 0;
+    for (const RankEnd& rank : report.ranks)
+      known += rank.rank >= node.first && rank.rank < node.first + node.count ? 1 : 0;
+    if (known < node.count) append_item(names, node.node.value, " or ");
+  }
+  return names;
+}
+
+/// Returns the outcome if an agent found no room on its node for the files of the job. It could not
+/// write that down there, so it says it by its exit code alone.
+JobOutcome of_no_room(const std::string& who, const std::string& where, const std::string& words) {
+  return failed(agent::kNoRoom,
+                who + ": no space left on " + where +
+                    " for the files of the job (~/.fastgpu/jobs)" +
+                    (words.empty() ? "" : ":\n" + words),
+                JobEndCause::launcher);
+}
+
 /// Returns the outcome if the launcher names a rank that could not report its own end.
 JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   const NodeName node = node_of(report.placement, named.rank);
+  if (named.how.signal == 0 && named.how.code == agent::kNoRoom)
+    return of_no_room("rank " + std::to_string(named.rank), node.value, "");
   const int code = named.how.shell_code();
   JobOutcome outcome = failed(code,
                               "rank " + std::to_string(named.rank) + " on " + node.value +
@@ -145,6 +170,9 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const auto named = rank_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
   if (named && !contains(report.ranks, named->rank, &RankEnd::rank))
     return of_silent_rank(*named, report);
+  const std::string silent = silent_nodes(report);
+  if (code == agent::kNoRoom && !silent.empty())
+    return of_no_room(report.launcher_name + where, silent, report.launcher_tail);
   return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
                 JobEndCause::launcher);
 }

@@ -1,5 +1,7 @@
 #include "launcher/job_store.hpp"
 
+#include <utility>
+
 namespace fastgpu::launcher {
 
 using state::JobState;
@@ -28,12 +30,14 @@ JobEndCause cause_of(const JobOutcome& outcome) {
 
 /// Adds what is known of the end, and the nodes that the engine has chosen, to the record.
 /// Leaves a record alone that cannot be read.
-void note_end_in_record(state::Job& job, const JobOutcome& outcome) try {
+void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState before) try {
   const JobEndCause cause = cause_of(outcome);
   const bool has_more = outcome.failure || !outcome.nodes.empty() || !outcome.lost.empty() ||
                         !outcome.full_disks.empty();
-  if (cause == job.record->cause && !has_more) return;
+  const bool never_began = before == JobState::queued && job.record->restarts == 0;
+  if (cause == job.record->cause && !has_more && !never_began) return;
   JobRecord record = *job.record;
+  record.never_began = record.never_began || never_began;
   record.failure = outcome.failure;
   record.lost_nodes = outcome.lost;
   record.full_disks = outcome.full_disks;
@@ -77,11 +81,11 @@ void mark_running(state::Store& store, state::Job& job) {
 
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
   if (has_ended(job)) return;
-  job.state = outcome.state;
+  const JobState before = std::exchange(job.state, outcome.state);
   job.exit_code = outcome.exit_code;
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
-  note_end_in_record(job, outcome);
+  note_end_in_record(job, outcome, before);
   store.update_job(job);
 }
 

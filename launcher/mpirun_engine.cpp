@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/protocol/plan.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/random.hpp"
@@ -213,6 +214,9 @@ class MpirunEngine final : public JobEngine {
         return ranks.node != where && !(follows && ranks.node == job.placement.front().node);
       });
     }
+    std::erase_if(placement,
+                  [&](const NodeRanks& ranks) { return contains(request.left_out, ranks.node); });
+    if (placement.empty()) return;
     const JobRecord part{.spec = job.spec, .placement = placement};
     Following following(client_, hosts(part), placement, commands(id), options, observer);
     if (request.mode == LogMode::follow) return following.run(cancel);

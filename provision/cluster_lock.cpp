@@ -10,13 +10,15 @@ std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& clu
   return tools.hold ? tools.hold(tools, cluster) : nullptr;
 }
 
-void check_is_made(const state::Cluster& cluster) {
-  if (cluster.state != state::ClusterState::creating) return;
+std::string half_made_text(const state::Cluster& cluster) {
   const std::string& name = cluster.name.value;
-  throw Error(ErrorKind::conflict, "cluster '" + name +
-                                       "' was left half-made: repeat its creation, or `fastgpu "
-                                       "delete cluster " +
-                                       name + "`");
+  return "cluster '" + name + "' was left half-made: repeat its creation, or `fastgpu delete " +
+         "cluster " + name + "`";
+}
+
+void check_is_made(const state::Cluster& cluster) {
+  if (cluster.state == state::ClusterState::creating)
+    throw Error(ErrorKind::conflict, half_made_text(cluster));
 }
 
 }  // namespace fastgpu::provision

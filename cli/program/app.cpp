@@ -171,8 +171,9 @@ constexpr std::array kCommands = {
         "cp", "", Topic::nodes, Effect::changes, "Copy files to nodes or from them",
         "fastgpu cp data.bin demo:/tmp/", make_cp_command,
         "One side is CLUSTER[/NODES]:PATH. Copies as cp -r does: into a directory that exists, "
-        "under the new name otherwise. Every file is checked by SHA-256 before it becomes "
-        "visible. A large copy is sent once, and each node passes it on to the next while it "
+        "under the new name otherwise. A file or link that is there is replaced; a device or a "
+        "pipe is not. Every file is checked by SHA-256 before it becomes visible. A large copy is "
+        "sent once, and each node passes it on to the next while it "
         "receives; --direct sends it to every node from here."},
     CliCommand{
         "run", "job", Topic::jobs, Effect::changes, "Run a program as a distributed job",
@@ -369,6 +370,8 @@ void apply_format(const CommonFlags& common, const Arguments& arguments, Context
   const Format format = parse_format(chosen(context, common.output, "output"));
   if (format == Format::html && !arguments.offers_page())
     throw Error(ErrorKind::usage, "--output html: this command has no HTML output");
+  if (format == Format::name && !arguments.offers_names())
+    throw Error(ErrorKind::usage, "--output name: this command prints no names; use table or json");
   context.ui().set_format(format);
 }
 

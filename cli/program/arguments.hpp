@@ -101,6 +101,10 @@ class Arguments {
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
+  /// Marks the result as one without names, so that -o name is refused.
+  void offer_no_names() noexcept { offers_names_ = false; }
+  bool offers_names() const noexcept { return offers_names_; }
+
   /// Returns the flag spelt `word`, by its name or its letter, or null.
   const Argument* find(std::string_view word) const noexcept;
   const std::deque<Argument>& all() const noexcept { return all_; }
@@ -110,6 +114,7 @@ class Arguments {
   std::deque<Argument> all_;  // A deque: references to its elements stay valid.
   std::optional<ProgramArgument> program_;
   std::string group_;
+  bool offers_names_ = true;
   bool offers_page_ = false;
   bool offers_table_ = false;
 };

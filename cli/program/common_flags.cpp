@@ -15,7 +15,8 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
   Argument& output = shared(arguments.text("--output", "FORMAT", "Output format", common.output));
   output.letter = "-o";
   output.values = Values::choice;
-  output.choices = {"table", "wide", "json", "yaml", "name"};
+  output.choices = {"table", "wide", "json", "yaml"};
+  if (arguments.offers_names()) output.choices.emplace_back("name");
   if (arguments.offers_page()) output.choices.emplace_back("html");
   Argument& color =
       shared(arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color));

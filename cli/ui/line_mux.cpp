@@ -131,6 +131,8 @@ void LineMux::write(Stream stream, std::string_view bytes) {
     }
     bytes.remove_prefix(end + 1);
   }
+  // A long line gets its room at once: growing by copies would take three times as much.
+  if (state.held.size() > kMostPending) state.held.reserve(kMostHeld + kMostPending);
   state.held += bytes;
   held_ += bytes.size();
   if (may_show(state, stream)) emit(stream, take_held(state), false);

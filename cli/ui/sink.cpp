@@ -50,7 +50,7 @@ void FdSink::write(std::string_view bytes) {
     } else if (errno == EPIPE) {
       throw OutputClosed();
     } else if (errno != EINTR && errno != EAGAIN) {
-      throw Error(ErrorKind::local, system_error("writing the output", errno).what());
+      throw OutputFailed(output_error(fd_, errno));
     }
   }
 }

@@ -16,10 +16,17 @@ class OutputClosed : public Error {
   OutputClosed() : Error(ErrorKind::local, "the output was closed by its reader") {}
 };
 
+/// Thrown when our own output cannot be stored: "standard output: No space left on device". The
+/// kind is capacity for a full disk, else local.
+class OutputFailed : public Error {
+ public:
+  explicit OutputFailed(const Error& error) : Error(error) {}
+};
+
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes all of `bytes`. Throws OutputClosed, or ErrorKind::local if they cannot be stored.
+  /// Writes all of `bytes`. Throws OutputClosed, or OutputFailed if they cannot be stored.
   virtual void write(std::string_view bytes) = 0;
 };
 

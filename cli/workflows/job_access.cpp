@@ -6,6 +6,7 @@
 
 #include "base/contains.hpp"
 #include "base/files.hpp"
+#include "cli/workflows/absent_nodes.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_owner.hpp"
@@ -140,14 +141,23 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
       options);
 }
 
+void require_begun(const OpenJob& open) {
+  const launcher::JobRecord& record = *open.job.record;
+  if (!launcher::has_ended(open.job) || !record.never_began) return;
+  const std::string why = open.job.reason.empty() ? "" : ": " + open.job.reason;
+  throw Error(ErrorKind::conflict, "job " + open.job.id + " never started" + why);
+}
+
 void require_running(Services& services, const OpenJob& open) {
-  const auto nodes = services.store().nodes(open.cluster.id);
+  const state::Cluster& cluster = open.cluster;
+  const auto change = [&] { return change_of(services.store(), cluster.name); };
+  if (cluster.state == state::ClusterState::deleting)
+    throw Error(ErrorKind::conflict, absence_of(cluster, change()));
+  const auto nodes = services.store().nodes(cluster.id);
   for (const launcher::NodeRanks& ranks : open.record.placement) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
     if (node != nodes.end() && node->state == state::NodeState::stopped)
-      throw Error(ErrorKind::conflict, node->name.value +
-                                           " is stopped: start it with: fastgpu start cluster " +
-                                           open.cluster.name.value);
+      throw Error(ErrorKind::conflict, absence_of(cluster, *node, change()));
   }
 }
 

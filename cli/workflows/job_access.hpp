@@ -31,7 +31,10 @@ bool is_in_kubernetes(const state::Job& job);
 /// its cluster has been deleted.
 OpenJob open_job(Services& services, std::string_view name);
 
-/// Throws conflict, with the command to start it, if a node of the job is stopped.
+/// Throws conflict, with the reason, if the job has ended without anything on its nodes.
+void require_begun(const OpenJob& open);
+
+/// Throws conflict, with a remedy, if a node of the job is stopped or its cluster is being deleted.
 void require_running(Services& services, const OpenJob& open);
 
 /// Returns the engine of a job, which borrows from `services`. `lost_after` is the time after which

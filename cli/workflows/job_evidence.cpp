@@ -1,6 +1,7 @@
 #include "cli/workflows/job_evidence.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/contains.hpp"
 #include "base/outcome.hpp"
@@ -8,9 +9,11 @@
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_metrics.hpp"
+#include "cli/workflows/name_folding.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -68,6 +71,22 @@ class EvidenceObserver final : public launcher::JobObserver {
   JobEvidence& evidence_;
 };
 
+std::string left_text(const NodeName& node) {
+  return node.value + " is no longer in the cluster";
+}
+
+/// Returns "demo-[0-1] are stopped: fastgpu start cluster demo starts them".
+std::string state_text(const state::Cluster& cluster, state::NodeState state,
+                       std::span<const std::string> names) {
+  const bool is_one = names.size() == 1;
+  std::string text =
+      fold_names(names) + (is_one ? " is " : " are ") + std::string(state::to_string(state));
+  if (state == state::NodeState::stopped)
+    text +=
+        ": `fastgpu start cluster " + cluster.name.value + "` starts " + (is_one ? "it" : "them");
+  return text;
+}
+
 /// Returns a script that prints facts of a node, each within five seconds and 60 lines.
 std::string facts_script(const std::string& run) {
   const std::string folder = "~/" + launcher::job_directory(run);
@@ -83,7 +102,7 @@ std::string facts_script(const std::string& run) {
   return shell_join(std::vector<std::string>{"sh", "-c", script});
 }
 
-/// Returns the hosts of the job's nodes that are still in the cluster.
+/// Returns the hosts of the job's nodes that run.
 std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
                                        JobEvidence& evidence) {
   const auto nodes = services.store().nodes(open.cluster.id);
@@ -91,11 +110,10 @@ std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : open.record.placement) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
-    const std::string gone = ranks.node.value + " is no longer in the cluster";
-    if (node != nodes.end())
+    const std::string gone = left_text(ranks.node);
+    if (node == nodes.end() && !contains(evidence.missing, gone)) evidence.missing.push_back(gone);
+    if (node != nodes.end() && node->state == state::NodeState::running)
       hosts.push_back(where.of(*node));
-    else if (!contains(evidence.missing, gone))
-      evidence.missing.push_back(gone);
   }
   return hosts;
 }
@@ -181,7 +199,68 @@ void adapt_to_engine(JobEvidence& evidence) {
   }
 }
 
+/// Reads the ends of the logs and of the ranks from the nodes that can be asked.
+void add_logs(Services& services, const OpenJob& open, const std::vector<NodeName>& absent,
+              JobEvidence& evidence) {
+  // The first node of a job in Slurm has all of its files.
+  const bool is_slurm = open.record.spec.engine == launcher::EngineKind::slurm;
+  if (is_slurm && contains(absent, open.record.placement.front().node)) return;
+  EvidenceObserver observer(evidence);
+  try {
+    const auto engine = engine_for(services, open.cluster, open.record);
+    engine->logs(evidence.run, open.record, {.tail = kLastLines, .left_out = absent}, observer,
+                 services.cancel());
+  } catch (const Error& e) {
+    services.cancel().check();
+    evidence.missing.emplace_back(e.what());
+  }
+}
+
+std::vector<NodeName> absent_nodes_of(Services& services, const OpenJob& open,
+                                      JobEvidence& evidence) {
+  if (is_in_kubernetes(open.job)) return {};
+  return note_absent_nodes(open.cluster, services.store().nodes(open.cluster.id),
+                           open.record.placement, evidence);
+}
+
 }  // namespace
+
+std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
+                                        std::span<const state::Node> nodes,
+                                        std::span<const launcher::NodeRanks> placement,
+                                        JobEvidence& evidence) {
+  std::vector<NodeName> absent;
+  std::map<state::NodeState, std::vector<std::string>> names;
+  for (const launcher::NodeRanks& ranks : placement) {
+    if (contains(absent, ranks.node)) continue;
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node != nodes.end() && node->state == state::NodeState::running) continue;
+    absent.push_back(ranks.node);
+    if (node == nodes.end())
+      evidence.missing.push_back(left_text(ranks.node));
+    else
+      names[node->state].push_back(ranks.node.value);
+  }
+  for (const auto& [state, same] : names)
+    evidence.missing.push_back(state_text(cluster, state, same));
+  return absent;
+}
+
+void add_recorded_failure(JobEvidence& evidence) {
+  const auto& failure = evidence.record.failure;
+  if (!failure || !failure->exit_code) return;
+  const auto rank = std::ranges::find(evidence.ranks, failure->rank, &RankEvidence::rank);
+  if (rank == evidence.ranks.end() || rank->has_ended) return;
+  rank->has_ended = true;
+  rank->exit_code = *failure->exit_code;
+  rank->signal = failure->signal;
+  rank->outcome = failure->signal.empty() ? describe(process::ExitStatus{.code = rank->exit_code})
+                                          : "killed by " + failure->signal;
+  rank->out_of_memory = failure->out_of_memory;
+  if (!rank->out.empty() || !rank->err.empty()) return;
+  for (const std::string& line : failure->last_lines)
+    rank->err += line + "\n";
+}
 
 JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts) {
   JobEvidence evidence{.job = open.job,
@@ -193,14 +272,13 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     for (int i = 0; i < node.count; ++i)
       evidence.ranks.push_back({.rank = node.first + i, .node = node.node.value});
   std::ranges::sort(evidence.ranks, {}, &RankEvidence::rank);
-  EvidenceObserver observer(evidence);
-  try {
-    const auto engine = engine_for(services, open.cluster, open.record);
-    engine->logs(evidence.run, open.record, {.tail = kLastLines}, observer, services.cancel());
-  } catch (const Error& e) {
-    services.cancel().check();
-    evidence.missing.emplace_back(e.what());
+  if (const auto why = attempt([&] { require_begun(open); }); !why.ok()) {
+    evidence.missing.emplace_back(why.error().what());
+    return evidence;
   }
+  const std::vector<NodeName> absent = absent_nodes_of(services, open, evidence);
+  add_logs(services, open, absent, evidence);
+  add_recorded_failure(evidence);
   for (RankEvidence& rank : evidence.ranks) {
     cut_to_end(rank.out);
     cut_to_end(rank.err);
@@ -210,7 +288,7 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
   if (facts == WithFacts::yes)
     add_facts(services, open, evidence);
   else
-    evidence.metrics = curves_of(services, open);
+    evidence.metrics = curves_of(services, open, absent);
   return evidence;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,14 @@ namespace fastgpu::cli {
 struct RankEvidence {
   int rank = 0;
   std::string node{};
-  bool has_ended = false;  ///< True if its node has reported its end.
+  bool has_ended = false;  ///< True if its node has reported its end, or the record has it.
   std::string outcome{};   ///< "exited with 3"; empty if it has not ended.
   int exit_code = 0;
   std::string signal{};   ///< "SIGSEGV", if a signal ended it.
   bool was_told = false;  ///< True if it was ordered to end.
   bool out_of_memory = false;
   std::int64_t began = 0;  ///< Nanoseconds since 1970 by its node's clock; 0: unknown.
-  std::int64_t ended = 0;  ///< Nanoseconds since 1970, as `began`.
+  std::int64_t ended = 0;  ///< Nanoseconds since 1970; 0: unknown.
   std::string out{};       ///< The end of its output.
   std::string err{};
 };
@@ -49,6 +50,17 @@ struct JobEvidence {
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };
+
+/// Returns the nodes of a job that do not run or have left its cluster, which has `nodes`. Adds why
+/// they cannot be asked to `evidence.missing`, one sentence for all nodes in the same state.
+std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
+                                        std::span<const state::Node> nodes,
+                                        std::span<const launcher::NodeRanks> placement,
+                                        JobEvidence& evidence);
+
+/// Fills in the end of the rank that failed first from the job's record, if its node has not
+/// reported it.
+void add_recorded_failure(JobEvidence& evidence);
 
 enum class WithFacts : std::uint8_t { no, yes };
 

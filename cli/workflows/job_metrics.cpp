@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "launcher/linked_cancel.hpp"
 
@@ -106,7 +107,10 @@ class CurveObserver final : public launcher::JobObserver {
 
 }  // namespace
 
-std::vector<MetricCurve> curves_of(Services& services, const OpenJob& open) try {
+std::vector<MetricCurve> curves_of(Services& services, const OpenJob& open,
+                                   const std::vector<NodeName>& absent) try {
+  for (const launcher::NodeRanks& ranks : open.record.placement)
+    if (ranks.first == 0 && contains(absent, ranks.node)) return {};
   CurveObserver lines;
   const launcher::LinkedCancel stop(services.cancel(), kCurvesTimeout);
   engine_for(services, open.cluster, open.record)

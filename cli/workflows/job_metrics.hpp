@@ -14,8 +14,10 @@
 namespace fastgpu::cli {
 
 /// Returns the course of the measures that rank 0 of a job has printed, in its last 100,000 lines
-/// at most; none if its log cannot be read within 30 seconds. Throws interrupted alone.
-std::vector<MetricCurve> curves_of(Services& services, const OpenJob& open);
+/// at most; none if its log cannot be read within 30 seconds, and if its node is one of `absent`.
+/// Throws interrupted alone.
+std::vector<MetricCurve> curves_of(Services& services, const OpenJob& open,
+                                   const std::vector<NodeName>& absent);
 
 /// Reads what rank 0 of jobs has printed last, on standard output or standard error. The first
 /// reading of a job takes the end of its log, each other one what was written since.

@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "cli/workflows/absent_nodes.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/lookup.hpp"
-#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -18,12 +18,24 @@ provision::Tools patient_tools(Services& services) {
   return tools;
 }
 
-void refuse_absent(const std::vector<state::Node>& nodes, const std::string& cluster) {
-  for (const state::Node& node : nodes)
+void refuse_absent(Services& services, const RemoteTarget& target) {
+  for (const state::Node& node : target.nodes)
     if (node.state != state::NodeState::running)
-      throw Error(ErrorKind::conflict, node.name.value + " is " +
-                                           std::string(state::to_string(node.state)) +
-                                           ": start it with: fastgpu start cluster " + cluster);
+      throw Error(
+          ErrorKind::conflict,
+          absence_of(target.cluster, node, change_of(services.store(), target.cluster.name)));
+}
+
+/// Throws that no node of the cluster runs. `first` is one of its nodes; null if it has none.
+[[noreturn]] void refuse_empty(Services& services, const state::Cluster& cluster,
+                               const state::Node* first) {
+  const ClusterChange change = change_of(services.store(), cluster.name);
+  const std::string whole = absence_of(cluster, change);
+  if (!whole.empty()) throw Error(ErrorKind::conflict, whole);
+  const std::string name = "cluster " + cluster.name.value;
+  if (first == nullptr) throw Error(ErrorKind::conflict, name + " has no nodes yet");
+  throw Error(ErrorKind::conflict,
+              name + " has no running nodes: " + absence_of(cluster, *first, change));
 }
 
 void leave_out_absent(std::vector<state::Node>& nodes) {
@@ -39,12 +51,11 @@ RemoteTarget running_nodes(Services& services, std::string_view text, Access acc
   RemoteTarget out;
   out.cluster = find_cluster(services, target.cluster);
   out.nodes = find_nodes(services, out.cluster, target.node_set);
-  if (absent == Absent::refused) refuse_absent(out.nodes, target.cluster);
+  if (absent == Absent::refused) refuse_absent(services, out);
+  const std::vector<state::Node> wanted = out.nodes;
   leave_out_absent(out.nodes);
   if (out.nodes.empty())
-    throw Error(ErrorKind::conflict,
-                "cluster " + target.cluster +
-                    (absent == Absent::refused ? " has no nodes yet" : " has no running nodes"));
+    refuse_empty(services, out.cluster, wanted.empty() ? nullptr : &wanted.front());
   if (complete_first_contact(services, patient_tools(services), out.cluster, out.nodes)) {
     out.nodes = find_nodes(services, out.cluster, target.node_set);
     leave_out_absent(out.nodes);

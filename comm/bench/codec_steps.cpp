@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/bench/busiest_node.hpp"
 #include "comm/bench/gradients.hpp"
 #include "comm/bench/median.hpp"
 #include "comm/bench/model_exchange.hpp"
@@ -21,7 +22,7 @@ constexpr int kSums = 5;
 /// The time and the bytes of several steps or calls.
 struct NetworkUse {
   std::vector<double> seconds{};
-  double bytes = 0;  ///< Sent by the busiest rank to other nodes, in all of them.
+  double bytes = 0;  ///< Sent by the ranks of the busiest node to other nodes, in all of them.
 };
 
 double greatest(Communicator& communicator, double number) {
@@ -42,7 +43,11 @@ void add_runs(NetworkUse& use, Communicator& communicator, int times, Once once)
   const double before = sent_to_nodes(communicator);
   for (int i = 0; i < times; ++i)
     use.seconds.push_back(once());
-  use.bytes += greatest(communicator, sent_to_nodes(communicator) - before);
+  const double mine = sent_to_nodes(communicator) - before;
+  std::vector<double> all(static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
+                          std::as_writable_bytes(std::span(all)));
+  use.bytes += sent_by_busiest_node(communicator.topology(), all);
 }
 
 BenchResult sum_result(Communicator& communicator, const BenchSettings& settings) {

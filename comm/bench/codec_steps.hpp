@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 7> kComparedCodecs = {
     "same", "fp16", "bf16", "int8", "1bit", "topk:0.01", "powersgd:4"};
 
 /// Measures an all-reduce, and steps of the model by each of kComparedCodecs in turns, all with the
-/// bytes that the busiest rank sends to other nodes. A collective call.
+/// bytes that the ranks of the busiest node send to other nodes. A collective call.
 void measure_codecs(Communicator& communicator, const Environment& environment, const Model& model,
                     const BenchSettings& settings, const Emit& emit);
 

@@ -31,8 +31,8 @@ struct BenchResult {
   std::optional<StepFigures> step{};
   std::string transport{};  ///< The transport if several are compared, which the caller sets.
   std::string codec{};      ///< The codec if several are compared: "same", "topk:0.01".
-  /// The bytes that the busiest rank sends to other nodes in a call or step, if codecs are
-  /// compared.
+  /// The bytes that the ranks of the busiest node send to other nodes in a call or step, if codecs
+  /// are compared.
   std::optional<double> network_bytes{};
 };
 

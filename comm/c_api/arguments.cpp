@@ -104,4 +104,16 @@ Environment environment_with(const Environment& base, const char* const* setting
   };
 }
 
+Environment environment_of_exchange(const Environment& base, const char* const* settings,
+                                    std::string_view what,
+                                    std::span<const std::string_view> others) {
+  Environment environment = environment_with(base, settings, SettingPlace::exchange);
+  for (const std::string_view other : others) {
+    const std::string name(other);
+    const auto given = environment(name);
+    if (given && given != base(name)) refuse(name + " has no effect on " + std::string(what));
+  }
+  return environment;
+}
+
 }  // namespace fastgpu::comm::c_api

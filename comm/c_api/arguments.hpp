@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "comm/common/process_environment.hpp"
@@ -41,6 +42,19 @@ std::span<const std::byte> elements_at(const void* data, std::size_t count, int 
 /// in it. Throws ErrorKind::usage for a setting that differs from `base` and has no effect there.
 Environment environment_with(const Environment& base, const char* const* settings,
                              SettingPlace place);
+
+/// Returns the same for an exchange. Throws ErrorKind::usage for a setting of `others` that differs
+/// from `base`: it is one of other exchanges than `what`.
+Environment environment_of_exchange(const Environment& base, const char* const* settings,
+                                    std::string_view what,
+                                    std::span<const std::string_view> others);
+
+/// The settings that gossip alone has.
+inline constexpr std::string_view kSettingsOfGossip[] = {
+    "FASTGPU_COMM_TOPOLOGY", "FASTGPU_COMM_GOSSIP_STEP", "FASTGPU_COMM_GUARD"};
+/// The settings of gradients that gossip does not read.
+inline constexpr std::string_view kSettingsOfGradients[] = {
+    "FASTGPU_COMM_TUNE", "FASTGPU_COMM_LANES", "FASTGPU_COMM_MULTISTEP"};
 
 /// The largest struct size; a larger one is taken for memory that was never set.
 constexpr std::size_t kLargestStruct = 4096;

@@ -66,8 +66,8 @@ fgc_status fgc_multistep_create(fgc_comm* comm, const char* mode, const char* co
   return guarded([&] {
     need(multistep, "the place for multistep training") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
-    const auto environment =
-        comm::c_api::environment_with(ranks.environment, settings, comm::SettingPlace::exchange);
+    const auto environment = comm::c_api::environment_of_exchange(
+        ranks.environment, settings, "multistep training", comm::c_api::kSettingsOfGossip);
     comm::check_wishes_no_gossip(environment);
     *multistep = new fgc_multistep(ranks.communicator, mode_of(mode, environment),
                                    comm::gradient_settings(environment));

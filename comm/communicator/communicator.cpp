@@ -363,6 +363,7 @@ void Communicator::run(Work&& work, Reminder* reminder) {
 
 Handle Communicator::start(Work work) {
   std::shared_ptr<Engine> engine(world_, &world_->engine);
+  engine->start_driver();  // What has begun could not be taken back without it.
   auto operation = engine->start(std::move(work));
   engine->drive_in_background();
   return {std::move(engine), std::move(operation)};

@@ -21,6 +21,7 @@
 #include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/network_probe.hpp"

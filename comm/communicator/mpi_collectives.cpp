@@ -65,8 +65,8 @@ bool has(const Call& call, int ranks) {
   if (call.kind == CallKind::message) return false;
   const bool is_short = size_of(call.reduction.type) == 2;
   if (is_reduction(call.kind) && is_short) return false;
-  // Open MPI's sums of int8 saturate where the CPU has AVX, and ours wrap.
-  if (is_reduction(call.kind) && call.reduction.type == ElementType::int8) return false;
+  // Open MPI's sums of bytes saturate where the CPU has AVX, and ours wrap.
+  if (is_reduction(call.kind) && size_of(call.reduction.type) == 1) return false;
   // Some of MPI's algorithms count all ranks' parts together.
   const std::uint64_t parts = is_reduction(call.kind) ? 1 : static_cast<std::uint64_t>(ranks);
   return count_of(call, call.bytes) * parts <=

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
 #include "comm/common/interrupt.hpp"
+#include "comm/common/start_thread.hpp"
 #include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm {
@@ -309,9 +310,16 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
   }
 }
 
-void Engine::drive_in_background() {
+void Engine::start_driver() {
+  if (has_driver_) return;
   const Lock lock = enter();
-  if (!driver_) driver_.emplace([this](const std::stop_token& stop) { drive(stop); });
+  if (!driver_) driver_ = start_thread([this](const std::stop_token& stop) { drive(stop); });
+  has_driver_ = true;
+}
+
+void Engine::drive_in_background() {
+  start_driver();
+  const Lock lock = enter();
   idle_.notify_all();
   keep_watch();
 }

@@ -73,7 +73,10 @@ class Engine final : private RunnerEvents {
   /// Begins, and waits until it is done. Throws what `start` and `wait` throw.
   void run(Work&& work, Reminder* reminder = nullptr);
 
-  /// Lets the engine's own thread drive from now on while no thread waits.
+  /// Starts the engine's own thread unless it runs. Throws ErrorKind::local if there is no room for
+  /// it.
+  void start_driver();
+  /// Lets that thread drive from now on while no thread waits; starts it as `start_driver` does.
   void drive_in_background();
 
   bool test(Operation& operation);
@@ -146,6 +149,7 @@ class Engine final : private RunnerEvents {
   std::thread::id last_waiting_;               ///< One of them.
   std::condition_variable_any idle_;
   std::optional<ForkGuard> fork_guard_;
+  std::atomic<bool> has_driver_{false};  ///< As `driver_` has a value: to be read without a lock.
   std::optional<std::jthread> driver_;
 };
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -261,7 +262,13 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
   int error = EBUSY;
   for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
     error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
-  if (error != 0) throw limit_error(library, error, "opening " + name_of(offer));
+  if (error != 0) {
+    const Error failure = limit_error(library, error, "opening " + name_of(offer));
+    if (std::string_view(offer.provider) != "shm") throw Error(failure);
+    throw Error(failure.kind(), std::string(failure.what()) +
+                                    "; its files are in /dev/shm: see that this rank may write "
+                                    "there, and that there is room [df /dev/shm]");
+  }
   traits.needs_local = port_traits.needs_local != 0;
   traits.takes_device_memory = offer.takes_device_memory != 0;
   traits.inject_bytes = port_traits.inject_bytes;

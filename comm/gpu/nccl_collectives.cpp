@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "comm/common/start_thread.hpp"
 
 namespace fastgpu::comm::gpu {
 namespace {
@@ -92,7 +93,7 @@ NcclCollectives::NcclCollectives(Communicator ranks, std::shared_ptr<Device> dev
     nccl_ = std::make_unique<NcclCommunicator>(*library_, ranks_.rank(), ranks_.size(), broadcast,
                                                wait);
   });
-  watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  watch_ = start_thread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 NcclCollectives::~NcclCollectives() {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "comm/common/start_thread.hpp"
+
 namespace fastgpu::comm::gpu {
 namespace {
 
@@ -49,7 +51,7 @@ StagedQueue::StagedQueue(Communicator ranks, std::shared_ptr<Device> device)
     : ranks_(std::move(ranks)), device_(std::move(device)), stream_(stream_of(*device_)) {
   for (std::size_t i = 0; i < kSlots; ++i)
     slots_.push_back(std::make_unique<StagingSlot>(*device_, ranks_, stream_.get()));
-  worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  worker_ = start_thread([this](const std::stop_token& stop) { work(stop); });
 }
 
 StagedQueue::~StagedQueue() {

@@ -38,6 +38,7 @@ struct GroupIdentity {
   std::uint64_t encoded_bytes = 0;
   SharedSettings settings{};
   std::uint64_t steps = 0;
+  std::uint64_t order = 0;
 };
 
 /// The largest possible table: more than any model's has. Larger numbers from a rank are a mistake,
@@ -62,8 +63,12 @@ SharedSettings shared(const GradientSettings& settings) {
 }
 
 GroupIdentity identity_of(const GradientRegistration& registration) {
-  return {Fingerprint().add(registration.library).value(), registration.table.hash(),
-          encode(registration.table).size(), shared(registration.settings), registration.steps};
+  return {Fingerprint().add(registration.library).value(),
+          registration.table.hash(),
+          encode(registration.table).size(),
+          shared(registration.settings),
+          registration.steps,
+          registration.order};
 }
 
 /// Throws on every rank, by a collective call, with the wires of rank `odd` and of rank 0.
@@ -102,7 +107,7 @@ std::string list_of(const std::vector<GradientId>& ids, const GradientTable& tab
 
 }  // namespace
 
-void check_same_registration(Communicator& communicator, const GradientRegistration& mine) {
+bool check_same_registration(Communicator& communicator, const GradientRegistration& mine) {
   const GroupIdentity own = identity_of(mine);
   std::vector<GroupIdentity> all(static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(&own, 1)),
@@ -112,7 +117,9 @@ void check_same_registration(Communicator& communicator, const GradientRegistrat
     return each.library != first.library || each.settings != first.settings ||
            each.table != first.table || each.steps != first.steps;
   });
-  if (odd == all.end()) return;
+  if (odd == all.end())
+    return std::ranges::all_of(
+        all, [&](const GroupIdentity& each) { return each.order == first.order; });
   const Rank rank{static_cast<int>(odd - all.begin())};
   const std::string name = "rank " + std::to_string(rank.value);
   if (odd->library != first.library)
@@ -134,6 +141,23 @@ void check_same_registration(Communicator& communicator, const GradientRegistrat
   throw Error(ErrorKind::usage,
               name + " has registered other gradients than rank 0: " +
                   other_table(communicator, mine.table, rank, first.encoded_bytes));
+}
+
+std::uint64_t fingerprint_of(const std::optional<std::vector<GradientId>>& order) {
+  Fingerprint sum;
+  sum.add(static_cast<std::uint8_t>(order.has_value()));
+  for (const GradientId id : order.value_or(std::vector<GradientId>{}))
+    sum.add(std::uint64_t{id.value});
+  return sum.value();
+}
+
+std::optional<std::vector<GradientId>> saved_order_of_rank_0(
+    Communicator& communicator, const GradientTable& table,
+    const std::optional<std::vector<GradientId>>& mine) {
+  std::uint8_t has_order = mine ? 1 : 0;
+  communicator.broadcast(std::as_writable_bytes(std::span(&has_order, 1)), {0});
+  if (has_order == 0) return std::nullopt;
+  return order_of_rank_0(communicator, table, mine.value_or(std::vector<GradientId>{}));
 }
 
 std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,

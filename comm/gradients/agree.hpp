@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,22 @@ struct GradientRegistration {
   const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
   std::uint64_t steps = 0;  ///< The steps of its codec, if its state counts.
+  std::uint64_t order = 0;  ///< A fingerprint of the order that a saved state gives it.
 };
 
 /// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the
 /// difference and the first rank whose library, settings, gradients or steps are not those of rank
-/// 0.
-void check_same_registration(Communicator& communicator, const GradientRegistration& mine);
+/// 0. Returns true, on every rank, if all of them have one order.
+bool check_same_registration(Communicator& communicator, const GradientRegistration& mine);
+
+/// Returns a number that differs if two orders do, or if one is absent.
+std::uint64_t fingerprint_of(const std::optional<std::vector<GradientId>>& order);
+
+/// Returns the order that rank 0 has from a saved state, `mine` there, by a collective call. Absent
+/// if rank 0 has none. Throws as order_of_rank_0 does.
+std::optional<std::vector<GradientId>> saved_order_of_rank_0(
+    Communicator& communicator, const GradientTable& table,
+    const std::optional<std::vector<GradientId>>& mine);
 
 /// Returns the order in which gradients became ready on rank 0, `mine` there, by a collective call.
 /// A gradient that was not ready keeps its place behind the others. Throws ErrorKind::remote if the

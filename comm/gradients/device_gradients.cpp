@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "comm/common/start_thread.hpp"
+
 namespace fastgpu::comm {
 namespace {
 
@@ -51,7 +53,7 @@ DeviceGradients::DeviceGradients(const DeviceTensors& tensors, const FusionPlan&
     device_.copy(part, std::span(zeros_).first(part.size()), stream_.get());
   }
   device_.record(unpacked_.get(), stream_.get());
-  worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  worker_ = start_thread([this](const std::stop_token& stop) { work(stop); });
 }
 
 DeviceGradients::~DeviceGradients() {

@@ -9,6 +9,7 @@
 #include "comm/gpu/choose.hpp"
 #include "comm/gradients/codec_traits.hpp"
 #include "comm/gradients/gradient_check.hpp"
+#include "comm/gradients/saved_gradients.hpp"
 #include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {
@@ -59,9 +60,12 @@ void GradientExchange::begin(const Lock&) {
   if (launcher_) return;
   const bool counts = settings_.wire == WireType::encoded &&
                       (settings_.codec.warmup > 0 || settings_.codec.memory > 0);
-  check_same_registration(
-      communicator_,
-      {.table = table_, .settings = settings_, .steps = counts ? codec_state_.steps() : 0});
+  const bool has_one_order = check_same_registration(
+      communicator_, {.table = table_,
+                      .settings = settings_,
+                      .steps = counts ? codec_state_.steps() : 0,
+                      .order = fingerprint_of(order_of_names(table_, loaded_order_))});
+  plan_order(has_one_order);
   wire_ = wire_types(table_, settings_);
   choose_device_path();
   control_ = communicator_.split(0, 0);
@@ -85,12 +89,20 @@ void GradientExchange::begin(const Lock&) {
     encoded_ = encoded_gradients(table_, settings_);
   moved_ = moved_gradients(table_, settings_);
   begun_ = ready_ = GradientSet(table_.size());
-  planned_order_ = initial_order(table_);
   lay_out();
   if (communicator_.size() == 1) return;
   // Ranks that wait must know this once they have waited for settings_.stall.
   const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
   watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { notify_late(lasted); });
+}
+
+/// Plans by the order of a saved state, if one was loaded: that of rank 0 where others differ.
+void GradientExchange::plan_order(bool is_shared) {
+  auto order = order_of_names(table_, loaded_order_);
+  if (!is_shared) order = saved_order_of_rank_0(communicator_, table_, order);
+  is_order_known_ = order.has_value();
+  planned_order_ = std::move(order).value_or(initial_order(table_));
+  loaded_order_.reset();
 }
 
 /// The memory of gradients may differ from rank to rank, but not how they are summed.
@@ -248,27 +260,61 @@ void GradientExchange::check_between_steps(std::string_view what) const {
 std::vector<std::byte> GradientExchange::saved_state() {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is saved");
-  if (settings_.wire != WireType::encoded) return {};
+  std::optional<std::vector<std::string>> order = loaded_order_;
+  if (is_order_known_) order = names_in_order(table_, planned_order_);
+  if (settings_.wire != WireType::encoded)
+    return order ? encode(SavedGradients{.order = order}) : std::vector<std::byte>{};
   if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
-  std::vector<std::byte> saved =
+  const std::vector<std::byte> codec =
       codec_state_.saved(table_, communicator_.rank(), communicator_.size());
   if (encoded_buckets_) codec_state_.drop_memories();
-  return saved;
+  return encode(SavedGradients{.order = order, .codec = codec});
+}
+
+std::uint64_t GradientExchange::order() const {
+  return is_order_known_ ? fingerprint_of(planned_order_) : fingerprint_of(std::nullopt);
+}
+
+CodecState GradientExchange::decode_codec(std::span<const std::byte> saved) const {
+  CodecState state;
+  state.load(saved, table_, communicator_.rank(), communicator_.size());
+  return state;
 }
 
 void GradientExchange::check_state(std::span<const std::byte> saved) {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is loaded");
-  if (saved.empty()) return;
-  CodecState state;
-  state.load(saved, table_, communicator_.rank(), communicator_.size());
+  const SavedGradients state = decode_gradients(saved);
+  if (!state.codec.empty()) decode_codec(state.codec);
 }
 
-void GradientExchange::load_state(std::span<const std::byte> saved) {
+void GradientExchange::load_state(std::span<const std::byte> saved, SavedOrder which) {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is loaded");
-  if (saved.empty()) return;
-  codec_state_.load(saved, table_, communicator_.rank(), communicator_.size());
+  if (saved.empty() && which == SavedOrder::before_first_step) return;
+  const SavedGradients state = decode_gradients(saved);
+  std::optional<CodecState> codec;
+  if (!state.codec.empty()) codec = decode_codec(state.codec);
+  if (which == SavedOrder::always || !is_order_known_) take_order(state.order);
+  if (codec) load_codec(std::move(*codec));
+}
+
+/// Plans buckets by the order of a saved state. This moves views, with their content.
+void GradientExchange::take_order(const std::optional<std::vector<std::string>>& names) {
+  if (!launcher_) {
+    loaded_order_ = names;
+    return;
+  }
+  auto order = order_of_names(table_, names);
+  is_order_known_ = order.has_value();
+  if (!order) order = initial_order(table_);
+  if (*order == planned_order_) return;
+  planned_order_ = std::move(*order);
+  move_views();
+}
+
+void GradientExchange::load_codec(CodecState&& loaded) {
+  codec_state_ = std::move(loaded);
   if (settings_.codec.memory == 0) codec_state_.drop_memories();
   const bool has_feedback =
       settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;

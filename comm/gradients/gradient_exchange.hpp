@@ -38,6 +38,12 @@ struct StepOutcome {
   bool have_views_moved = false;     ///< Views must be requested again.
 };
 
+/// When the order of gradients in a saved state is taken.
+enum class SavedOrder : std::uint8_t {
+  before_first_step,  ///< A set that has made a step keeps its own, the same on all ranks.
+  always              ///< On all ranks: each of them loads a state of the same checkpoint.
+};
+
 /// An exchange of gradients. Every rank registers the same gradients in the same order. The first
 /// `ready`, `view` or `wait_step` of a rank is a collective that checks this: it throws
 /// ErrorKind::usage, naming the rank and the difference. `ready` may be called by any thread; all
@@ -100,21 +106,32 @@ class GradientExchange {
 
   GradientCounters counters();
 
-  /// Returns what the codec of this rank remembers, for a file: each rank keeps its own. Empty
-  /// without a codec. Called between steps.
+  /// Returns what the codec of this rank remembers, for a file, and the order in which gradients
+  /// travel: each rank keeps its own. Without a codec it is the order alone, the same on all ranks,
+  /// and empty before the first step. Called between steps.
   std::vector<std::byte> saved_state();
 
   /// Throws as `load_state` does, and changes nothing.
   void check_state(std::span<const std::byte> saved);
 
   /// Takes a saved state of this rank; called between steps, after gradients are registered. See
-  /// CodecState::load. An empty one changes nothing.
-  void load_state(std::span<const std::byte> saved);
+  /// CodecState::load. An empty one changes nothing. The order is taken if it has the gradients of
+  /// this set and no others. Before the first call of a step, that of rank 0 counts for all; later
+  /// all ranks load one, and views have moved then, with their content.
+  void load_state(std::span<const std::byte> saved,
+                  SavedOrder which = SavedOrder::before_first_step);
+
+  /// Returns a fingerprint of the order in which gradients travel.
+  std::uint64_t order() const;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   void begin(const Lock& lock);
+  void plan_order(bool is_shared);
+  void take_order(const std::optional<std::vector<std::string>>& names);
+  CodecState decode_codec(std::span<const std::byte> saved) const;
+  void load_codec(CodecState&& loaded);
   void choose_device_path();
   void lay_out();
   void lay_out_devices();
@@ -181,6 +198,8 @@ class GradientExchange {
   std::optional<StepMessages> messages_;
   std::optional<Tuning> tuning_;
   std::vector<GradientId> planned_order_;
+  /// The order of a saved state, by name, until the first step begins: others may be registered.
+  std::optional<std::vector<std::string>> loaded_order_;
   FusionPlan plan_;
   std::uint64_t plan_hash_ = 0;
   std::unique_ptr<FusionBuffer> buffer_;

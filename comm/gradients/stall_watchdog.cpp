@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "comm/common/start_thread.hpp"
+
 namespace fastgpu::comm {
 
 StallWatchdog::StallWatchdog(std::mutex& mutex, std::chrono::milliseconds limit, OnStall on_stall)
     : mutex_(mutex),
       limit_(limit),
       on_stall_(std::move(on_stall)),
-      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+      thread_(start_thread([this](const std::stop_token& stop) { watch(stop); })) {}
 
 void StallWatchdog::step_begins() {
   ++step_;

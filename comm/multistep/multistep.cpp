@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/contains.hpp"
@@ -56,7 +57,16 @@ Multistep::Multistep(Communicator& communicator, const MultistepSettings& mode,
         "rounds have several steps: leave it out");
 }
 
-Multistep::~Multistep() = default;
+/// Whether a round that travels needs more messages depends on what a rank has seen of it, and
+/// ranks that end it at different places would wait for each other: all of them end it as a step
+/// does.
+Multistep::~Multistep() {
+  if (communicator_.is_forked()) return;
+  try {
+    settle();
+  } catch (const std::exception&) {  // The communicator is broken, and its next call throws this.
+  }
+}
 
 std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
   if (!slices_.empty()) refuse_step("tensors are added before begin, not after");
@@ -127,6 +137,8 @@ void Multistep::check_same_round() {
   Fingerprint others;
   others.add(std::bit_cast<std::uint64_t>(clock.step_weight)).add(clock.finished_rounds);
   others.add(static_cast<std::uint8_t>(came_.has_value()));
+  for (const Slice& slice : slices_)
+    others.add(slice.exchange->order());
   const std::array<std::uint64_t, 2> own{clock.round, others.value()};
   std::vector<std::array<std::uint64_t, 2>> all(static_cast<std::size_t>(communicator_.size()));
   communicator_.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
@@ -416,7 +428,7 @@ void Multistep::load_state(std::span<const std::byte> saved) {
     std::ranges::copy(theirs.momentum, tensors_[i].momentum().begin());
   }
   for (std::size_t i = 0; i < slices_.size(); ++i)
-    slices_[i].exchange->load_state(state.codecs[i]);
+    slices_[i].exchange->load_state(state.codecs[i], SavedOrder::always);
 }
 
 }  // namespace fastgpu::comm

@@ -41,6 +41,8 @@ class Multistep {
             GradientSettings settings = {}, GradientEvents* events = nullptr);
   Multistep(const Multistep&) = delete;
   Multistep& operator=(const Multistep&) = delete;
+  /// Waits for a round that travels, with MultistepMode::delay, as long as a step waits. All ranks
+  /// destroy it between the same steps. A failure is that of the communicator's next call.
   ~Multistep();
 
   const MultistepSettings& mode() const noexcept { return clock_.settings(); }

@@ -13,7 +13,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMultistepMagic = 0x66676d73;  ///< "fgms"
-constexpr std::uint8_t kMultistepFormat = 3;
+constexpr std::uint8_t kMultistepFormat = 4;
 constexpr std::size_t kTensorParts = 5;  ///< Each has its length before it.
 
 /// Appends numbers and texts to bytes that grow.

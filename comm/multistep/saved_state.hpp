@@ -30,7 +30,7 @@ struct SavedMultistep {
   RoundClock::State clock{};
   std::optional<RoundVerdict> unused{};  ///< The verdict of a round whose results wait in `work`.
   std::vector<SavedTensor> tensors{};
-  std::vector<std::vector<std::byte>> codecs{};  ///< The states of codecs, by slice.
+  std::vector<std::vector<std::byte>> codecs{};  ///< The states of exchanges, by slice.
 };
 
 std::vector<std::byte> encode(const SavedMultistep& state);

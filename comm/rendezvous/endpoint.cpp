@@ -222,7 +222,8 @@ Endpoint address_of_interface(const std::string& interface, const Endpoint& near
   const std::string kind = nearby.family == Family::ipv4 ? "IPv4" : "IPv6";
   throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
                                     "', but this machine has no such interface with an " + kind +
-                                    " address");
+                                    " address: rank 0's address is " + kind +
+                                    ", and each interface needs one");
 }
 
 std::vector<Endpoint> addresses_of_machine(const std::string& interface) {

@@ -12,6 +12,7 @@
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "comm/rendezvous/round.hpp"
 #include "comm/rendezvous/stream.hpp"
 #include "comm/transports/flow_carrier.hpp"

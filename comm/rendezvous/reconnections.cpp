@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/common/start_thread.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 
 namespace fastgpu::comm {
@@ -63,7 +64,7 @@ void Reconnections::replace(Rank peer, const std::string& address) {
     ++awaited_[peer];
     to_await_.push_back(peer);
   }
-  if (!thread_) thread_.emplace([this](const std::stop_token& stop) { run(stop); });
+  if (!thread_) thread_ = start_thread([this](const std::stop_token& stop) { run(stop); });
   changed_.notify_all();
 }
 

@@ -60,6 +60,7 @@ class CarriedFlow final : public Flow, public CarrierClient {
   // ---- receiving ----
   bool read(FrameEvents& events) override;
   bool is_silent() const noexcept override;
+  const char* silence() const noexcept override { return "1 s"; }
 
   // ---- for the carrier ----
   void sent(CarriedOutgoing& message) override;

@@ -164,7 +164,7 @@ void CarriedNetwork::leave(Rank rank, const Way& way) noexcept {
   if (peer == nullptr || !peer->flows()[way.flow]->is_open() || !peer->can_spare(way.flow)) return;
   for (const Member& member : members_)
     member.carrier->lost(rank, Error(ErrorKind::remote, "this rank leaves"));
-  peer->retire(way.flow);
+  peer->retire(way.flow, "this rank leaves");
   const Deadline deadline(kLeavingTimeout);
   for (hub_.write(*peer); !peer->is_flushed() && !deadline.passed(); hub_.write(*peer))
     ::sched_yield();

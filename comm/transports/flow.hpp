@@ -95,6 +95,8 @@ class Flow {
 
   /// Returns whether its network carries nothing, though it should.
   virtual bool is_silent() const noexcept = 0;
+  /// Returns how long it is silent then, at least: "1 s".
+  virtual const char* silence() const noexcept = 0;
 
   using Clock = std::chrono::steady_clock;
   Clock::time_point last_confirmed{};  ///< The time of the last confirmation by the peer.

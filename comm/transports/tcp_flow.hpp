@@ -45,6 +45,7 @@ class TcpFlow final : public Flow {
   // ---- receiving ----
   bool read(FrameEvents& events) override;
   bool is_silent() const noexcept override;
+  const char* silence() const noexcept override { return "0.25 s"; }
 
  private:
   void add_header(const Frame& frame);

@@ -39,20 +39,20 @@ LinkCounters& TcpLinks::named(const std::string& name) {
   return known != links_.end() ? *known : links_.emplace_back(LinkCounters{.name = name});
 }
 
-void TcpLinks::given_up(Rank peer, LinkCounters& link) {
-  given_up_.push_back({peer, &link, std::chrono::steady_clock::now() + kLeaving});
+void TcpLinks::given_up(Rank peer, LinkCounters& link, const std::string& reason) {
+  given_up_.push_back({peer, &link, reason, std::chrono::steady_clock::now() + kLeaving});
 }
 
-void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link) {
+void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link, const std::string& reason) {
   if (failed_networks_.insert(network_of(link)).second)
     events_.warned("the " + network_of(link) + " has failed on the way to rank " +
-                   std::to_string(peer.value) + ": other connections carry its share");
+                   std::to_string(peer.value) + " (" + reason + "): the others carry its share");
 }
 
 void TcpLinks::count_failure(GivenUp& given_up) {
   if (std::exchange(given_up.is_counted, true)) return;
   ++given_up.link->failures;
-  warn_of_failure(given_up.peer, *given_up.link);
+  warn_of_failure(given_up.peer, *given_up.link, given_up.reason);
 }
 
 /// The peer may have noticed the failure earlier: it has not left.

@@ -32,10 +32,10 @@ class TcpLinks {
   const std::deque<LinkCounters>& all() const noexcept { return links_; }
 
   /// Notes a connection that was given up: a failure, unless its peer leaves soon.
-  void given_up(Rank peer, LinkCounters& link);
+  void given_up(Rank peer, LinkCounters& link, const std::string& reason);
 
   /// Warns of the network of a connection to `peer`, once until it is used again.
-  void warn_of_failure(Rank peer, const LinkCounters& link);
+  void warn_of_failure(Rank peer, const LinkCounters& link, const std::string& reason);
 
   /// Counts a connection that was made in place of another, and that one as a failure.
   void made_anew(Rank peer, LinkCounters& link);
@@ -48,6 +48,7 @@ class TcpLinks {
   struct GivenUp {
     Rank peer{};
     LinkCounters* link = nullptr;
+    std::string reason{};
     std::chrono::steady_clock::time_point due{};  ///< The time from which it counts as a failure.
     bool is_counted = false;
   };

@@ -310,7 +310,7 @@ void TcpPeer::add(std::unique_ptr<Flow> flow) {
   begin(number, {.frame = {.kind = TcpFrameKind::number, .offset = number}});
 }
 
-void TcpPeer::retire(std::size_t flow) {
+void TcpPeer::retire(std::size_t flow, const std::string& reason) {
   try {
     while (read(flow)) {
     }
@@ -321,7 +321,7 @@ void TcpPeer::retire(std::size_t flow) {
   if (remains.half_read)
     if (Expected* const expected = incoming_.find(remains.half_read->tag))
       expected->promised -= remains.half_read->length;
-  retired_.push_back({std::move(remains.socket), &flows_[flow]->link()});
+  retired_.push_back({std::move(remains.socket), &flows_[flow]->link(), reason});
   ++retired_flows_;
   for (const SentFrame& frame : logs_[flow].unconfirmed())
     if (frame.frame.kind == TcpFrameKind::retired) controls_.push_front(frame);
@@ -361,7 +361,7 @@ void TcpPeer::peer_retired(const Frame& retired) {
   if (is_unnumbered) logs_[flow].peers_number = retired.tag.value;
   if (flows_[flow]->is_open()) {
     if (!can_spare_silent(flow)) refuse_tcp("it gave up the last connection");
-    retire(flow);
+    retire(flow, "rank " + std::to_string(rank_.value) + " gave it up");
   } else if (is_unnumbered) {
     announce_retired(flow);
   }

@@ -57,6 +57,7 @@ class TcpPeer final : public FrameEvents {
   struct RetiredFlow {
     UniqueFd socket;  ///< Absent for a flow by another network.
     LinkCounters* link = nullptr;
+    std::string reason;
   };
 
   /// Borrows all but the connections.
@@ -113,8 +114,8 @@ class TcpPeer final : public FrameEvents {
   bool is_carried(std::size_t flow) const noexcept;
   /// Makes the peer confirm something by this flow, if it is not about to.
   void ring(std::size_t flow);
-  /// Gives a connection up, and tells the peer.
-  void retire(std::size_t flow);
+  /// Gives a connection up, for a reason that a warning may state, and notifies the peer.
+  void retire(std::size_t flow, const std::string& reason);
   /// Returns the connections that were given up, once.
   std::vector<RetiredFlow> take_retired() noexcept { return std::exchange(retired_, {}); }
   int retired() const noexcept { return retired_flows_; }

@@ -16,7 +16,7 @@ namespace {
 
 /// A connection is silent if the peer's host has acknowledged nothing for this long, while TCP
 /// sends the same again, or asks for room (which it does after 200 ms at the earliest).
-constexpr std::uint32_t kSilenceMs = 250;
+constexpr std::uint32_t kSilenceMs = 250;  // As TcpFlow::silence has it.
 
 /// Returns TCP's counters of a connection; zeros for a socket of another kind.
 tcp_info counters_of(int socket) noexcept {

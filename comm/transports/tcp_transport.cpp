@@ -422,7 +422,7 @@ bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
     return has_moved;
   } catch (const Error& e) {
     if (from->flows()[flow]->has_ended() && from->can_spare(flow)) {
-      give_up(*from, flow);
+      give_up(*from, flow, e.what());
       return true;
     }
     from->read_to_the_end();
@@ -443,15 +443,15 @@ void TcpTransport::take_cards(TcpPeer& from) {
   }
 }
 
-void TcpTransport::give_up(TcpPeer& peer, std::size_t flow) {
-  peer.retire(flow);
+void TcpTransport::give_up(TcpPeer& peer, std::size_t flow, const std::string& reason) {
+  peer.retire(flow, reason);
   close_retired(peer);
   write(peer);
 }
 
 void TcpTransport::close_retired(TcpPeer& peer) noexcept {
   for (TcpPeer::RetiredFlow& flow : peer.take_retired()) {
-    links_.given_up(peer.rank(), *flow.link);
+    links_.given_up(peer.rank(), *flow.link, flow.reason);
     if (!flow.socket) continue;
     poller_.remove(flow.socket.get());
     if (peer.has_connection())
@@ -511,8 +511,9 @@ void TcpTransport::give_up_silent_connections() {
     const bool is_heard = look_for_silence(*known);
     for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
       if (flows[f]->silent_looks >= kLooksForSilence && known->can_spare_silent(f)) {
-        links_.warn_of_failure(known->rank(), flows[f]->link());
-        give_up(*known, f);
+        const std::string reason = std::string("silent for ") + flows[f]->silence();
+        links_.warn_of_failure(known->rank(), flows[f]->link(), reason);
+        give_up(*known, f, reason);
       }
   }
 }

@@ -109,7 +109,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   bool read_ready();
   bool move(const Readiness& ready, UnaskedChunks unasked);
   void take_cards(TcpPeer& from);
-  void give_up(TcpPeer& peer, std::size_t flow);
+  void give_up(TcpPeer& peer, std::size_t flow, const std::string& reason);
   void close_retired(TcpPeer& peer) noexcept;
   void close_last_connections(Rank rank) noexcept;
   void poll_new(TcpPeer& peer, std::size_t flow);

@@ -31,6 +31,7 @@ class HostFile {
     ++line_;
     const auto words = words_of(line);
     if (words.empty()) return;
+    if (is_assignment(words)) refuse_assignment(words.front());
     const auto names = names_in(words.front());
     HostEntry host = host_in(words.front());
     for (std::size_t i = 1; i < words.size(); ++i)
@@ -51,6 +52,18 @@ class HostFile {
   [[noreturn]] void refuse(std::string_view word, const std::string& why) const {
     throw Error(ErrorKind::usage,
                 source_ + ":" + std::to_string(line_) + ": '" + printable(word) + "' " + why);
+  }
+
+  /// Returns true for "nodes = 2" and "nodes=2".
+  static bool is_assignment(const std::vector<std::string_view>& words) {
+    const auto is_sign = [](std::string_view word) { return word.starts_with('='); };
+    return std::ranges::any_of(words, is_sign) || words.front().find('=') != words.front().npos;
+  }
+
+  [[noreturn]] void refuse_assignment(std::string_view word) const {
+    refuse(word.substr(0, word.find('=')),
+           "is assigned a value, as in an INI file: a hostfile has a host on each line, and a "
+           "cluster file is YAML (see `fastgpu init cluster`)");
   }
 
   int number_in(std::string_view digits, std::string_view word, const char* what, int most) const {

@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -44,6 +45,10 @@ Error system_error(std::string_view doing, int error_number) {
   return {kind_of(error_number), std::string(doing) + ": " +
                                      std::generic_category().message(error_number) +
                                      advice_for(error_number)};
+}
+
+Error output_error(int fd, int error_number) {
+  return system_error(fd == STDERR_FILENO ? "standard error" : "standard output", error_number);
 }
 
 }  // namespace fastgpu

@@ -42,4 +42,8 @@ class Error : public std::runtime_error {
 /// kind is capacity for a full disk, denied for missing rights, else local.
 Error system_error(std::string_view doing, int error_number);
 
+/// Returns the error for a failed write to the descriptor 1 or 2: "standard output: No space left
+/// on device". The kinds are those of system_error.
+Error output_error(int fd, int error_number);
+
 }  // namespace fastgpu

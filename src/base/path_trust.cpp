@@ -13,6 +13,7 @@
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 
 namespace fastgpu {
 namespace {
@@ -44,6 +45,12 @@ std::optional<uid_t> number_of_outsiders() {
   uid_t overflow = 65'534;
   std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
   return overflow;
+}
+
+/// Returns the error for a part of a path. It may be as long as the kernel allows, or longer.
+Error looking_error(const fs::path& part, int error) {
+  constexpr std::size_t kMostOfPart = 200;
+  return system_error("looking at " + printable(part.string(), kMostOfPart), error);
 }
 
 class Walk {
@@ -86,12 +93,12 @@ class Walk {
     struct stat status {};
     if (::lstat(path.c_str(), &status) == 0) return status;
     if (errno == ENOENT) return std::nullopt;
-    throw system_error("looking at " + path.string(), errno);
+    throw looking_error(path, errno);
   }
 
   /// Returns the directory in which the link's target begins: the root, or that of the link.
   fs::path follow(const fs::path& link) {
-    if (++links_ > kMostLinks) throw system_error("looking at " + link.string(), ELOOP);
+    if (++links_ > kMostLinks) throw looking_error(link, ELOOP);
     std::error_code error;
     const fs::path target = fs::read_symlink(link, error);
     if (error) throw system_error("reading the link " + link.string(), error.value());

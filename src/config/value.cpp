@@ -3,6 +3,7 @@
 #include "base/contains.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "base/outcome.hpp"
 
 namespace fastgpu::config {
 namespace {
@@ -33,22 +34,22 @@ std::string Value::text() const {
   return tree_->text;
 }
 
+template <class Parse>
+auto Value::unquoted(const std::string& wanted, const Parse& parse) const {
+  if (tree_->kind != Tree::Kind::scalar) refuse(wanted);
+  const auto value = attempt([&] { return parse(tree_->text); });
+  if (!value.ok()) refuse(wanted);
+  if (tree_->is_quoted) refuse(wanted, "the text \"" + tree_->text + "\": leave out its quotes");
+  return value.value();
+}
+
 int Value::integer(int least, int most) const {
-  if (tree_->kind != Tree::Kind::scalar || tree_->is_quoted) refuse(range_text(least, most));
-  try {
-    return parse_integer(tree_->text, least, most);
-  } catch (const Error&) {
-    refuse(range_text(least, most));
-  }
+  return unquoted(range_text(least, most),
+                  [&](const std::string& text) { return parse_integer(text, least, most); });
 }
 
 bool Value::boolean() const {
-  if (tree_->kind != Tree::Kind::scalar || tree_->is_quoted) refuse("true or false");
-  try {
-    return parse_boolean(tree_->text);
-  } catch (const Error&) {
-    refuse("true or false");
-  }
+  return unquoted("true or false", [](const std::string& text) { return parse_boolean(text); });
 }
 
 std::string Value::choice(std::span<const std::string> choices) const {
@@ -118,12 +119,15 @@ Error Value::error(const std::string& message) const {
 }
 
 void Value::refuse(const std::string& wanted) const {
+  refuse(wanted, shown(*tree_));
+}
+
+void Value::refuse(const std::string& wanted, const std::string& met) const {
   const std::string subject = name_.empty() ? "the file" : quoted_name();
   if (is_null() && !name_.empty())
     throw Error(ErrorKind::usage,
                 where() + ": " + subject + " has no value: write one, or leave the field out");
-  throw Error(ErrorKind::usage,
-              where() + ": " + subject + " must be " + wanted + ", not " + shown(*tree_));
+  throw Error(ErrorKind::usage, where() + ": " + subject + " must be " + wanted + ", not " + met);
 }
 
 std::string Value::quoted_name() const {

@@ -64,8 +64,22 @@ class Value {
     }
   }
 
+  /// Calls `check`, which has no arguments. Adds the place of this value to its errors.
+  template <class Check>
+  void checked(Check check) const {
+    try {
+      check();
+    } catch (const Error& e) {
+      throw error(e.what());
+    }
+  }
+
  private:
+  /// Returns what `parse` makes of a scalar without quotes.
+  template <class Parse>
+  auto unquoted(const std::string& wanted, const Parse& parse) const;
   [[noreturn]] void refuse(const std::string& wanted) const;
+  [[noreturn]] void refuse(const std::string& wanted, const std::string& met) const;
   std::string quoted_name() const;
 
   TreePtr tree_;

@@ -58,6 +58,13 @@ std::string name_on_host(const AgentHash& hash) {
   return "fastgpu-agent-" + hash.value;
 }
 
+/// Returns the complaint of a host without the agent, by which agent_missing() recognizes it.
+std::string missing_text(const AgentHash& hash) {
+  return name_on_host(hash) +
+         " is missing or empty: this version of fastgpu has started nothing "
+         "here";
+}
+
 MachineName this_machine() {
   struct utsname names {};
   ::uname(&names);
@@ -185,7 +192,8 @@ std::string agent_command(const AgentHash& hash, std::span<const std::string> ar
   // A shell would run an empty file as a script that does nothing, with success.
   std::string command = "test -s " + path + " && exec " + path;
   if (!arguments.empty()) command += " " + shell_join(arguments);
-  return command + " || exec " + path + "-is-empty";
+  return command + " || exec /bin/sh -c " +
+         shell_quote("echo \"" + missing_text(hash) + "\" >&2; exit 127");
 }
 
 std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,
@@ -193,10 +201,11 @@ std::string agent_command_by(std::span<const std::string> starter, const AgentHa
   // If the program is missing, sudo itself would exit with 1, while a shell reports which program
   // is missing. The login shell expands the path, because the starter may switch to a user with
   // another home directory.
-  static constexpr const char* kStart = R"(test -s "$0" && exec "$0" "$@"; exec "$0-is-empty")";
+  const std::string start =
+      "test -s \"$0\" && exec \"$0\" \"$@\"; echo \"" + missing_text(hash) + "\" >&2; exit 127";
   std::vector<std::string> words = {"exec"};
   words.insert(words.end(), starter.begin(), starter.end());
-  words.insert(words.end(), {"/bin/sh", "-c", kStart});
+  words.insert(words.end(), {"/bin/sh", "-c", start});
   std::string command = shell_join(words) + " ~/" + agent_path(hash);
   if (!arguments.empty()) command += " " + shell_join(arguments);
   return command;

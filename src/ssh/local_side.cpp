@@ -32,7 +32,7 @@ void Outlet::write_ready() {
     const std::size_t part = std::min<std::size_t>(waiting_.size() - done, PIPE_BUF);
     const ssize_t size = ::write(fd_, waiting_.data() + done, part);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) break;
-    if (size < 0) throw Error(ErrorKind::local, system_error("writing output", errno).what());
+    if (size < 0) throw output_error(fd_, errno);
     done += static_cast<std::size_t>(size);
   }
   waiting_.erase(0, done);

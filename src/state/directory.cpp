@@ -52,8 +52,11 @@ fs::path choose_directory(const Environment& environment) {
     return *state_home / "fastgpu";
   if (const auto home = absolute_path(environment, "HOME"))
     return *home / ".local" / "state" / "fastgpu";
+  const std::string home = environment("HOME").value_or("");
+  const std::string why =
+      home.empty() ? "HOME is not set" : "HOME='" + printable(home) + "' is not an absolute path";
   throw Error(ErrorKind::local,
-              "no place for fastgpu's state: HOME is not set; set it or FASTGPU_STATE_DIR");
+              "no place for fastgpu's state: " + why + "; set it or FASTGPU_STATE_DIR");
 }
 
 void make_private_directory(const fs::path& path) {

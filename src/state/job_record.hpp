@@ -160,6 +160,7 @@ struct JobRecord {
   int restarts = 0;                       ///< How often it has been started again.
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
   EngineJob engine_job{};                 ///< Empty with mpirun.
+  bool never_began = false;               ///< True if it ended before its nodes were prepared.
   std::vector<NodeName> lost_nodes{};     ///< The nodes whose loss ended it.
   std::vector<FullDiskAt> full_disks{};
 };

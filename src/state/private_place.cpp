@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "base/path_trust.hpp"
 
 namespace fastgpu::state {
@@ -19,6 +20,7 @@ constexpr std::array kInside = {"state.db", "state.db-wal", "state.db-shm", "sta
                                 "clusters", "locks",        "owners",       "scratch",
                                 "tools",    "local",        "world"};
 
+constexpr std::size_t kMostOfPath = 200;
 constexpr std::string_view kBegin = "the state directory ";
 
 [[noreturn]] void refuse(const fs::path& directory, const Weakness& weakness) {
@@ -41,8 +43,11 @@ void require_private_place(const fs::path& directory) try {
     if (const auto weakness = find_weakness(directory / name, owners)) refuse(directory, *weakness);
 } catch (const Error& e) {
   if (std::string_view(e.what()).starts_with(kBegin)) throw;
-  throw Error(e.kind(), std::string(kBegin) + directory.string() + " cannot be used: " + e.what() +
-                            "; run fastgpu as its owner, or choose another place with --state-dir");
+  const std::string remedy =
+      e.kind() == ErrorKind::denied ? "run fastgpu as its owner, or choose" : "choose";
+  throw Error(e.kind(), std::string(kBegin) + printable(directory.string(), kMostOfPath) +
+                            " cannot be used: " + e.what() + "; " + remedy +
+                            " another place with --state-dir");
 }
 
 }  // namespace fastgpu::state

@@ -20,7 +20,12 @@
 namespace fastgpu::transfer {
 namespace {
 
-enum class Kind : std::uint8_t { nothing, directory, other };
+enum class Kind : std::uint8_t {
+  nothing,
+  directory,
+  file,    ///< A file, or a symbolic link.
+  special  ///< A device, a pipe or a socket.
+};
 
 Error cannot_look(const std::string& path) {
   return system_error("looking at " + printable(path), errno);
@@ -32,7 +37,8 @@ Kind kind_of(int parent, const std::string& name) {
     if (errno == ENOENT) return Kind::nothing;
     throw cannot_look(name);
   }
-  return S_ISDIR(info.st_mode) ? Kind::directory : Kind::other;
+  if (S_ISDIR(info.st_mode)) return Kind::directory;
+  return S_ISREG(info.st_mode) || S_ISLNK(info.st_mode) ? Kind::file : Kind::special;
 }
 
 UniqueFd open_inner(int parent, const std::string& name) {
@@ -103,6 +109,10 @@ class Publisher {
 
   static void check_replaceable(int to, const std::string& name, const std::string& path,
                                 Kind source, Kind target) {
+    if (target == Kind::special)
+      throw Error(ErrorKind::conflict, printable(path) +
+                                           " is a device, a pipe or a socket there, which is not "
+                                           "replaced");
     if (source != target)
       throw Error(ErrorKind::conflict,
                   printable(path) + (target == Kind::directory

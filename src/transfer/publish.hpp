@@ -12,9 +12,10 @@ namespace fastgpu::transfer {
 
 /// Moves everything in the directory `from` into the directory `to`. Replaces files one by one and
 /// merges existing directories. Entries for directories on other file systems are copied there
-/// first. Returns the paths of the directories that existed before. Before anything is moved,
-/// throws conflict if a directory would replace a file or the other way round, and denied or
-/// capacity if a directory cannot be written.
+/// first. A symbolic link is replaced, and not followed. Returns the paths of the directories that
+/// existed before. Before anything is moved, throws conflict if a directory would replace a file or
+/// the other way round, or anything a device, a pipe or a socket, and denied or capacity if a
+/// directory cannot be written.
 std::set<std::string> publish(int from, int to);
 
 /// Sets the modes and times of the directories below `root`, from the innermost ones on, except for

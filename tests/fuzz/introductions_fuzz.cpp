@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/introduce.hpp"
 
 namespace comm = fastgpu::comm;
 

@@ -25,6 +25,7 @@
 #include "comm/multistep/saved_state.hpp"
 #include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/fabric_frame.hpp"
 #include "comm/transports/mailbox.hpp"

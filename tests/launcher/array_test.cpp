@@ -77,6 +77,12 @@ TEST_CASE("a wrong file of parameters is refused with its line") {
   CHECK(file_refusal("A B,C\n1,2\n").starts_with("p.csv:1: 'A B' is not a variable name"));
   CHECK(file_refusal("A,A\n1,2\n") == "p.csv:1: there are two columns 'A'");
   CHECK(file_refusal("FASTGPU_RANK\n1\n").find("is set by fastgpu") != std::string::npos);
+  CHECK(file_refusal("x,RANK\n1,2\n") ==
+        "p.csv:1: the variable RANK is set by fastgpu for each rank and cannot be overridden");
+  for (const std::string name : {"PATH", "HOME", "LD_PRELOAD"})
+    CHECK(file_refusal("# the search\n" + name + ",x\n1,2\n") ==
+          "p.csv:2: the variable " + name +
+              " is needed to start programs: give this column another name");
   CHECK(file_refusal("A,B\n1,2\n\n3\n") ==
         "p.csv:4: the line has 1 column, and the first line has 2");
   CHECK(file_refusal("A\n\"1\n") == "p.csv:2: a quote is not closed on this line");

@@ -52,6 +52,8 @@ notify: 'mail -s "$JOB_ID" me'
   REQUIRE(file.secrets.size() == 2);
   CHECK(file.secrets[0].name == "TOKEN");
   CHECK(file.secrets[0].file.empty());
+  CHECK(file.secrets[0].place == "job.yaml:8:11: 'secrets[0]'");
+  CHECK(file.secrets[1].place == "job.yaml:8:18: 'secrets[1]'");
   CHECK(file.secrets[1].name == "KEY");
   CHECK(file.secrets[1].file == "./key");
   CHECK(file.launcher == "plain");
@@ -89,6 +91,22 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"command: []\n", "job.yaml:1:10: 'command': the command is empty"},
       {"command: [a, [b]]\n", "job.yaml:1:14: 'command[1]' must be text, not a list"},
       {"np: -1\n", "job.yaml:1:5: 'np' must be a whole number from 1 to 100000, not '-1'"},
+      {"np: \"2\"\n",
+       "job.yaml:1:5: 'np' must be a whole number from 1 to 100000, not the text \"2\": leave out "
+       "its quotes"},
+      {"detach: 'true'\n",
+       "job.yaml:1:9: 'detach' must be true or false, not the text \"true\": leave out its quotes"},
+      {"detach: 'maybe'\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
+      {"timeout: 0s\n",
+       "job.yaml:1:10: 'timeout': the timeout is 0: give a longer one, or omit it for no timeout"},
+      {"grace: 2h\n",
+       "job.yaml:1:8: 'grace': the grace (--grace) is 2h, which is not within 0 to 1h"},
+      {"hang_timeout: 1s\n",
+       "job.yaml:1:15: 'hang_timeout': the time to a hang (--hang-timeout) is 1s, which is shorter "
+       "than 2s"},
+      {"env: {RANK: 1}\n",
+       "job.yaml:1:13: 'env.RANK': the variable RANK is set by fastgpu for each rank and cannot be "
+       "overridden"},
       {"timeout: soon\n",
        "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h, "
        "1h30m, 7d or 1w"},

@@ -191,6 +191,25 @@ TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
   }
 }
 
+TEST_CASE("an agent that finds no room for the files of a job says so by its exit code alone") {
+  JobReport seen = report({rank(0, 0, 15, 2, true)}, job(4));
+  JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 4);
+  CHECK(outcome.cause == JobEndCause::launcher);
+  CHECK_FALSE(outcome.failure);
+  CHECK(outcome.reason ==
+        "mpirun on demo-0: no space left on demo-1 for the files of the job (~/.fastgpu/jobs)");
+  seen.ranks.clear();
+  CHECK(decide(seen).reason.find("on demo-0 or demo-1 for") != std::string::npos);
+  seen.launcher_tail = "Process name: [[1,1],1]\nExit code: 4\n";
+  CHECK(decide(seen).reason.starts_with("rank 1: no space left on demo-1 for the files of the "));
+  // A rank that could report its end has ended so itself.
+  seen.ranks = {rank(0, 4, 0, 2, false), rank(1, 0, 15, 2, true)};
+  outcome = decide(seen);
+  CHECK(outcome.reason == "rank 0 on demo-0: exited with 4");
+  CHECK(outcome.failure);
+}
+
 TEST_CASE("a rank whose agent was killed is named, as mpirun does") {
   JobReport seen = report({rank(0, 0, 15, 2, true)}, job(137));
   seen.launcher_tail =

@@ -85,6 +85,23 @@ TEST_CASE("a job keeps its first outcome in the state directory") {
   CHECK((*stored->record).spec.grace == example().spec.grace);
 }
 
+TEST_CASE("a job that ends in the queue has never begun, unless it was to start again") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  const auto never_began_after = [&](state::JobState before, int restarts) {
+    JobRecord record = example();
+    record.restarts = restarts;
+    state::Job job = insert_job(store, {"c0ffee00"}, record);
+    job.state = before;
+    store.update_job(job);
+    mark_ended(store, job, {.state = state::JobState::cancelled, .exit_code = 130});
+    return (*store.find_job(job.id)->record).never_began;
+  };
+  CHECK(never_began_after(state::JobState::queued, 0));
+  CHECK_FALSE(never_began_after(state::JobState::queued, 1));
+  CHECK_FALSE(never_began_after(state::JobState::running, 0));
+}
+
 TEST_CASE("every bad end has a cause") {
   const test::TempDirectory directory;
   state::Store store(directory.path());

@@ -57,13 +57,20 @@ TEST_CASE("an agent that another program starts gets its words, and ends as it e
 
 TEST_CASE("an agent that is missing is noticed also where another program starts it") {
   const test::TempDirectory homes;
-  const std::string command = agent_command_by(kStarter, kHash, std::vector<std::string>{"x"});
-  const Ended missing = run(homes, command);
-  CHECK(agent_missing(kHash, missing.exit, missing.err));
-
+  const std::vector<std::string> words = {"x"};
+  for (const std::string& command :
+       {agent_command_by(kStarter, kHash, words), agent_command(kHash, words)}) {
+    const Ended missing = run(homes, command);
+    CHECK(agent_missing(kHash, missing.exit, missing.err));
+  }
   put_agent(homes, "");  // As a power cut may leave it.
-  const Ended empty = run(homes, command);
-  CHECK(agent_missing(kHash, empty.exit, empty.err));
+  for (const std::string& command :
+       {agent_command_by(kStarter, kHash, words), agent_command(kHash, words)}) {
+    const Ended empty = run(homes, command);
+    CHECK(agent_missing(kHash, empty.exit, empty.err));
+    CHECK(empty.err.find("is missing or empty: this version of fastgpu has started nothing here") !=
+          std::string::npos);
+  }
 }
 
 TEST_SUITE_END();

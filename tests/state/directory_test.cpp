@@ -40,6 +40,16 @@ TEST_CASE("empty variables and a relative XDG_STATE_HOME count as unset") {
   CHECK(failure_of([] { choose_directory(environment({})); }).kind() == ErrorKind::local);
 }
 
+TEST_CASE("a relative HOME is shown, and an absent one is not set") {
+  const auto refusal = [](const std::map<std::string, std::string>& set) {
+    return std::string(failure_of([&] { choose_directory(environment(set)); }).what());
+  };
+  CHECK(refusal({}).find("HOME is not set; set it or FASTGPU_STATE_DIR") != std::string::npos);
+  CHECK(refusal({{"HOME", ""}}).find("HOME is not set") != std::string::npos);
+  CHECK(refusal({{"HOME", "here"}}).find("HOME='here' is not an absolute path") !=
+        std::string::npos);
+}
+
 TEST_CASE("a file where a directory should be is named") {
   const TempDirectory temp;
   write_private_file(temp.path() / "file", "x");

@@ -44,6 +44,13 @@ TEST_CASE("a state directory that others may change is refused, with what to do"
   }
 }
 
+TEST_CASE("a path that is too long is shown in part, without advice about its owner") {
+  const Error e = failure_of([] { require_private_place("/tmp/" + std::string(5'000, 'x')); });
+  CHECK(mentions(e, "File name too long; choose another place with --state-dir"));
+  CHECK_FALSE(mentions(e, "owner"));
+  CHECK(std::string(e.what()).size() < 600);
+}
+
 TEST_CASE("a state directory of another account is refused, and none is made below one") {
   if (::geteuid() != 0) return;
   const TempDirectory temp;

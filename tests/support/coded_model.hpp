@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/gradients/saved_gradients.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/gradient_steps.hpp"
@@ -104,7 +105,8 @@ class CodedModel {
   /// Returns the residuals of this rank, one gradient after the other.
   Numbers residuals() {
     comm::CodecState state;
-    state.load(exchange_.saved_state(), exchange_.table(), comm_.rank(), comm_.size());
+    const std::vector<std::byte> saved = exchange_.saved_state();
+    state.load(comm::decode_gradients(saved).codec, exchange_.table(), comm_.rank(), comm_.size());
     Numbers all;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       Numbers of(values_[i].size());

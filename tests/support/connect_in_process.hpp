@@ -15,6 +15,7 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "support/run_ranks.hpp"
 
 namespace fastgpu::test {

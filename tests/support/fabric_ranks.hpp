@@ -13,6 +13,7 @@
 #include "comm/common/deadline.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "comm/transports/fabric_transport.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/fabric_in_process.hpp"

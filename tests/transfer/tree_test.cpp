@@ -89,6 +89,21 @@ TEST_CASE("a file and a directory never replace each other, and nothing else cha
   CHECK(!fs::exists(world.to() / "d/a"));
 }
 
+TEST_CASE("a pipe at the destination is not replaced, and nothing else changes then") {
+  const TreeWorld world;
+  fs::create_directory(world.from() / "d");
+  put(world.from() / "d/a", "new");
+  put(world.from() / "d/pipe", "a file");
+  fs::create_directory(world.to() / "d");
+  REQUIRE(::mkfifo((world.to() / "d/pipe").c_str(), 0600) == 0);
+  const Error e = failure_of([&] { receive(stream_of({world.from() / "d"}), world.to()); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(std::string(e.what()).find("d/pipe is a device, a pipe or a socket there") !=
+        std::string::npos);
+  CHECK(fs::is_fifo(world.to() / "d/pipe"));
+  CHECK(!fs::exists(world.to() / "d/a"));
+}
+
 TEST_CASE("a changed byte is found, its file is named and nothing is visible") {
   const TreeWorld world;
   put(world.from() / "f", noise(1000) + "needle" + noise(1000));

@@ -40,7 +40,7 @@ int run_program(Context& context, EnvCluster& cluster, const EnvActivateOptions&
   int code = report(context, results);
   for (const auto& result : results)
     if (result.ok()) code = std::max(code, result.value().exit.code());
-  return code;
+  return sink.exit_code_after(code);
 }
 
 /// Returns the changes of an activation, or the planned ones under --dry-run.

@@ -29,14 +29,8 @@ Styled prefix_of(int rank, const std::string& own, bool colored) {
 }  // namespace
 
 void JobOutput::Stdout::write(std::string_view bytes) {
-  if (closed) return;
   if (!context.ui().for_people()) return context.ui().program_errors(bytes);
-  try {
-    context.ui().program_output(bytes);
-  } catch (const OutputClosed&) {
-    closed = true;
-    context.cancel().request();
-  }
+  output.write(bytes);
 }
 
 JobOutput::JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec)

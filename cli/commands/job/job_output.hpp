@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "cli/commands/shared/program_output.hpp"
 #include "cli/program/context.hpp"
 #include "cli/ui/line_mux.hpp"
 #include "launcher/following.hpp"
@@ -19,8 +20,7 @@ enum class RankLabels : std::uint8_t {
 enum class LauncherWords : std::uint8_t { shown, dropped };
 
 /// Writes the ranks' stdout to stdout and everything else to stderr. Under -o json, everything goes
-/// to stderr, because stdout has a document. If the reader of stdout is gone, requests the
-/// program's cancel.
+/// to stderr, because stdout has a document.
 class JobOutput : public launcher::JobObserver {
  public:
   JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec = {});
@@ -34,14 +34,15 @@ class JobOutput : public launcher::JobObserver {
   /// Completes unfinished lines. Then shows mpirun's own messages if `words` asks for them. They
   /// come last because they mostly repeat ours at greater length.
   void finish(LauncherWords words);
-  bool closed() const noexcept { return out_.closed; }
+  bool closed() const noexcept { return out_.output.closed(); }
+  int exit_code_after(int code) const noexcept { return out_.output.exit_code_after(code); }
 
  private:
   struct Stdout final : Sink {
-    explicit Stdout(Context& context_of) : context(context_of) {}
+    explicit Stdout(Context& context_of) : context(context_of), output(context_of) {}
     void write(std::string_view bytes) override;
     Context& context;
-    bool closed = false;
+    ProgramOutput output;
   };
   struct Stderr final : Sink {
     explicit Stderr(Context& context_of) : context(context_of) {}

@@ -54,6 +54,16 @@ launcher::FullDisk full_disk_of(std::string_view word) {
   return word == "stop" ? launcher::FullDisk::stops : launcher::FullDisk::fails;
 }
 
+/// Returns the time limit of the job; 0 for none.
+std::chrono::milliseconds timeout_of(const RunJobOptions& options,
+                                     const launcher::JobFile& file) try {
+  const auto timeout = options.timeout ? options.timeout : file.timeout;
+  if (timeout) launcher::check_timeout(*timeout);
+  return timeout.value_or(std::chrono::milliseconds(0));
+} catch (const Error& e) {
+  throw e.during("run job");
+}
+
 /// Returns the variables for the ranks. For a bare NAME that is not set, the error mentions
 /// --environment, because NAME may be meant as an environment.
 std::vector<std::string> own_variables(const RunJobOptions& options,
@@ -92,8 +102,13 @@ std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher
                                     const state::Environment& ours) {
   std::vector<std::string> variables;
   for (const launcher::JobSecret& secret : file.secrets) {
+    if (secret.file.empty() && !ours(secret.name.c_str()))
+      throw Error(ErrorKind::usage,
+                  secret.place + ": the variable " + secret.name +
+                      " is not set on this machine: set it, or name a file: {name: " + secret.name +
+                      ", file: FILE}");
     const std::string from = secret.file.empty() ? "" : "=@" + secret.file;
-    process::set_variable(variables, secret_variable(secret.name + from, ours));
+    process::set_variable(variables, secret_variable(secret.name + from, ours, secret.place));
   }
   for (const std::string& text : options.secrets)
     process::set_variable(variables, secret_variable(text, ours));
@@ -128,12 +143,7 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
                                                                  : options.launcher);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
   spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
-  if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
-    if (timeout->count() == 0)
-      throw Error(ErrorKind::usage,
-                  "run job: the timeout is 0: give a longer one, or omit it for no timeout");
-    spec.timeout = *timeout;
-  }
+  spec.timeout = timeout_of(options, file);
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
   if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;
   if (options.keep_processes || file.keep_processes.value_or(false))

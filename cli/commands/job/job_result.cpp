@@ -139,8 +139,9 @@ int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& ope
                                                                  : "goes on)"));
   JobOutput output(context, request.labels, open.record.spec);
   const auto job = follow_to_end(context, engine, open, request, output);
-  if (job && !launcher::has_ended(*job)) return 0;  // It goes on.
-  return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
+  if (!job) return kBrokenPipe;
+  const bool goes_on = !launcher::has_ended(*job);
+  return output.exit_code_after(goes_on ? 0 : show_ended(context, *job, open.cluster.name.value));
 }
 
 int show_detached(Context& context, const state::Job& job) {

@@ -50,10 +50,12 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
+  bool is_prepared = false;
   try {
     const std::string run = started.open.run();
     fault_point("job:turn");
     launcher::StartedRun begun = started.engine->start(run, record, context.cancel(), [&] {
+      is_prepared = true;
       upload(context, target, record, run);
       fault_point("job:prepared");
     });
@@ -66,6 +68,8 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     throw;
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
+    record.never_began = !is_prepared && record.restarts == 0;
+    if (record.never_began) job.record = record;
     launcher::mark_ended(context.store(), job,
                          {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
                           .exit_code = exit_code(e.kind()),

@@ -51,6 +51,7 @@ int run_logs(Context& context, const JobOptions& options) {
     throw Error(
         ErrorKind::conflict,
         "job " + open.job.id + " is queued and has no output yet: wait for it with --follow");
+  require_begun(open);
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
   launcher::LogRequest request{
@@ -78,12 +79,13 @@ int run_logs(Context& context, const JobOptions& options) {
     throw;
   }
   output.finish(words_for(open, options));
-  return 0;
+  return output.exit_code_after(0);
 }
 
 }  // namespace
 
 Action make_logs_command(Arguments& arguments) {
+  arguments.offer_no_names();
   const auto options = describe_job(arguments);
   arguments.flag("--follow", "Follow the output until the job ends", options->follow).letter = "-f";
   arguments.count("--rank", "R", "Print only this rank, byte for byte", options->rank, 0,

@@ -20,7 +20,7 @@ Json rank_json(const RankEvidence& rank) {
   Json out;
   out["rank"] = rank.rank;
   out["node"] = rank.node;
-  out["ended"] = rank.has_ended ? Json(utc_text_ms(rank.ended)) : Json();
+  out["ended"] = rank.ended != 0 ? Json(utc_text_ms(rank.ended)) : Json();
   out["began"] = rank.began != 0 ? Json(utc_text_ms(rank.began)) : Json();
   out["outcome"] = rank.has_ended ? Json(rank.outcome) : Json();
   out["exit_code"] = rank.has_ended ? Json(rank.exit_code) : Json();

@@ -107,7 +107,7 @@ Span span_of(const JobEvidence& evidence, state::TimePoint now) {
     if (rank.began == 0) continue;
     span.begin = is_first ? rank.began : std::min(span.begin, rank.began);
     is_first = false;
-    if (rank.has_ended) span.end = std::max(span.end, rank.ended);
+    if (rank.ended != 0) span.end = std::max(span.end, rank.ended);
   }
   span.end = std::max(span.end, span.begin + 1'000'000);
   return span;
@@ -125,7 +125,7 @@ std::string share_text(double share) {
 
 std::string rank_bar(const RankEvidence& rank, const Span& span) {
   const std::int64_t begin = rank.began != 0 ? rank.began : span.begin;
-  const std::int64_t end = rank.has_ended ? rank.ended : span.end;
+  const std::int64_t end = rank.ended != 0 ? rank.ended : span.end;
   const auto whole = static_cast<double>(span.end - span.begin);
   const double from = static_cast<double>(begin - span.begin) / whole;
   const double length = static_cast<double>(end - begin) / whole;
@@ -181,7 +181,7 @@ std::string rank_table(const JobEvidence& evidence) {
   std::string out = "<div class=\"wide\"><table>\n" +
                     html_row("th", {"rank", "node", "outcome", "code", "began", "duration"});
   for (const RankEvidence* rank : ranks) {
-    const bool is_timed = rank->began != 0 && rank->has_ended;
+    const bool is_timed = rank->began != 0 && rank->ended != 0;
     out += html_row("td", {std::to_string(rank->rank), rank->node, outcome_text(*rank),
                            rank->has_ended ? std::to_string(rank->exit_code) : "",
                            rank->began != 0 ? utc_text_ms(rank->began) : "",
@@ -268,7 +268,7 @@ Json rank_item(const RankEvidence& rank) {
   item["out_of_memory"] = rank.out_of_memory;
   item["ordered_to_end"] = rank.was_told;
   item["began"] = rank.began != 0 ? Json(utc_text_ms(rank.began)) : Json();
-  item["ended"] = rank.has_ended ? Json(utc_text_ms(rank.ended)) : Json();
+  item["ended"] = rank.ended != 0 ? Json(utc_text_ms(rank.ended)) : Json();
   return item;
 }
 
@@ -314,7 +314,7 @@ View report_view(const JobEvidence& evidence, state::TimePoint now) {
   view.table.columns = {{"RANK"}, {"NODE"}, {"CODE"}, {"DURATION"}, {"OUTCOME", false, Fit::prose}};
   for (const RankEvidence& rank : evidence.ranks) {
     view.root["ranks"].push_back(rank_item(rank));
-    const bool is_timed = rank.began != 0 && rank.has_ended;
+    const bool is_timed = rank.began != 0 && rank.ended != 0;
     view.table.rows.push_back(
         {std::to_string(rank.rank), rank.node, rank.has_ended ? std::to_string(rank.exit_code) : "",
          is_timed ? duration_word(rank.ended - rank.began) : "", outcome_text(rank)});

@@ -255,7 +255,7 @@ int run(Context& context, const ExecCommandOptions& options) {
     if (options.fold) show_folded(context.ui(), results, holding->held());
     report(context.ui(), results, options.fold ? HostNames::folded : HostNames::each);
   }
-  return highest_code(results);
+  return streaming.exit_code_after(highest_code(results));
 }
 
 }  // namespace

@@ -40,15 +40,9 @@ std::string with_prefix(std::string_view prefix, std::string_view text) {
 }
 
 void StreamingSink::UiSink::write(std::string_view bytes) {
-  if (closed) return;
   if (channel == remote::OutputChannel::err || context.ui().wants_document())
     return context.ui().program_errors(bytes);
-  try {
-    context.ui().program_output(bytes);
-  } catch (const OutputClosed&) {
-    closed = true;
-    context.cancel().request();
-  }
+  output.write(bytes);
 }
 
 StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& names)

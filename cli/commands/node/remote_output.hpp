@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/commands/shared/program_output.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/context.hpp"
 #include "cli/ui/line_mux.hpp"
@@ -25,23 +26,23 @@ std::string host_line(const NodeName& host, std::string_view message);
 std::string with_prefix(std::string_view prefix, std::string_view text);
 
 /// Shows the lines of all hosts as they arrive, each with its host's name before it. Under -o json,
-/// everything goes to stderr, because stdout has a document. If the reader of stdout is gone,
-/// requests the program's cancel.
+/// everything goes to stderr, because stdout has a document.
 class StreamingSink final : public remote::OutputSink {
  public:
   StreamingSink(Context& context, const std::vector<std::string>& names);
   void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override;
   void ended(std::size_t host) override;
-  bool closed() const noexcept { return out_.closed; }
+  bool closed() const noexcept { return out_.output.closed(); }
+  int exit_code_after(int code) const noexcept { return out_.output.exit_code_after(code); }
 
  private:
   struct UiSink final : Sink {
     UiSink(Context& context_of, remote::OutputChannel channel_of)
-        : context(context_of), channel(channel_of) {}
+        : context(context_of), channel(channel_of), output(context_of) {}
     void write(std::string_view bytes) override;
     Context& context;
     remote::OutputChannel channel;
-    bool closed = false;
+    ProgramOutput output;
   };
 
   UiSink out_;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/session.hpp"
@@ -41,7 +42,8 @@ Error no_tmux(const RemoteTarget& found) {
 Error exists_already(const RemoteTarget& found, const std::string& session) {
   const std::string& node = found.hosts.front().name.value;
   return {ErrorKind::conflict, node + " already has a session " + session + ": `fastgpu tmux " +
-                                   found.cluster.name.value + "/" + node + " --session " + session +
+                                   found.cluster.name.value + "/" + node + " --session " +
+                                   shell_quote(session) +
                                    "` opens it, and another name creates another session"};
 }
 
@@ -74,7 +76,7 @@ int enter(Context& context, const TmuxOptions& options) {
   const int code = code_of(start_detached(context, host, command), found, options.session);
   if (code == 0)
     context.ui().next_steps({"fastgpu tmux " + found.cluster.name.value + "/" + host.name.value +
-                             " --session " + options.session});
+                             " --session " + shell_quote(options.session)});
   return code;
 }
 

@@ -74,18 +74,19 @@ void describe_variables(Arguments& arguments, VariableFlags& flags, const std::s
       .values = Values::path;
 }
 
-std::string secret_variable(const std::string& text, const state::Environment& ours) {
+std::string secret_variable(const std::string& text, const state::Environment& ours,
+                            const std::string& where) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) return assignment_of(text, "--secret", ours, "@FILE");
+  if (equals == std::string::npos) return assignment_of(text, where, ours, "@FILE");
   const std::string name = text.substr(0, equals);
   if (equals + 1 == text.size() || text[equals + 1] != '@')
-    throw Error(ErrorKind::usage, "--secret " + printable(name) +
+    throw Error(ErrorKind::usage, where + " " + printable(name) +
                                       ": others can read a value on the command line: write " +
                                       printable(name) + " alone, or " + printable(name) + "=@FILE");
-  std::string value = read_regular(text.substr(equals + 2), "--secret " + printable(name));
+  std::string value = read_regular(text.substr(equals + 2), where + " " + printable(name));
   if (value.ends_with('\n')) value.pop_back();
   if (value.ends_with('\r')) value.pop_back();
-  return assignment_of(name + "=" + value, "--secret", ours);
+  return assignment_of(name + "=" + value, where, ours);
 }
 
 std::vector<std::string> variables_of(const VariableFlags& flags, const state::Environment& ours) {

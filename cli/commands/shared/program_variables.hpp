@@ -21,7 +21,9 @@ void describe_variables(Arguments& arguments, VariableFlags& flags, const std::s
 /// Returns "NAME=VALUE" for "NAME", whose value is taken from `ours`, or "NAME=@FILE", whose value
 /// is the file without its last newline. Throws usage for "NAME=VALUE", which others could read in
 /// the list of processes, and not_found for a missing file.
-std::string secret_variable(const std::string& text, const state::Environment& ours);
+/// `where` begins its errors: the flag, or the place in a file.
+std::string secret_variable(const std::string& text, const state::Environment& ours,
+                            const std::string& where = "--secret");
 
 /// Returns "NAME=VALUE" for each variable, each name once. Flags win over files, and later ones
 /// over earlier ones. A bare name takes its value from `ours`. Throws usage for an invalid name,

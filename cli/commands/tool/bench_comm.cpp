@@ -2,7 +2,9 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 
+#include "base/error.hpp"
 #include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "cli/commands/commands.hpp"
@@ -16,6 +18,7 @@
 #include "cli/workflows/remote_target.hpp"
 #include "comm/bench/bench_settings.hpp"
 #include "comm/bench/models.hpp"
+#include "process/command.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -64,6 +67,11 @@ launcher::JobSpec spec_of(const BenchCommOptions& options, const state::Environm
   spec.ranks = options.ranks;
   spec.per_node = options.per_node;
   spec.environment = variables_of(options.variables, ours);
+  constexpr std::string_view kExchange = "FASTGPU_COMM_EXCHANGE";
+  if (options.compares_codecs && process::variable(spec.environment, kExchange) == "gossip")
+    throw Error(
+        ErrorKind::usage,
+        "--codecs exchanges gradients, which gossip does not: omit -e FASTGPU_COMM_EXCHANGE");
   if (options.timeout) spec.timeout = *options.timeout;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
@@ -144,6 +152,10 @@ std::optional<state::Job> measure(Context& context, const BenchCommOptions& opti
   const launcher::JobRecord record = placed_on(context, target, part.spec);
   if (part.transport) check_leaves_node(record);
   StartedJob started = start_measuring(context, target, part, record);
+  context.set_stop_notice(
+      "stopping job " + started.open.job.id +
+      "; press Ctrl-C again to exit at once (the job then " +
+      (record.spec.engine == launcher::EngineKind::mpirun ? "stops on its own)" : "goes on)"));
   BenchOutput output(context);
   auto job = follow_to_end(context, *started.engine, started.open,
                            {.on_cancel = launcher::OnCancel::stop_job}, output);

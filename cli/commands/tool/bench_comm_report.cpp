@@ -145,7 +145,8 @@ Table table_of_codecs(const std::vector<BenchResult>& results) {
     const BenchResult& result = results[gain.result];
     table.rows.push_back({result.codec, result.step->model, std::to_string(result.ranks),
                           number("%.0f", result.network_bytes.value_or(0)),
-                          figure(result.seconds * 1e3), figure(gain.speed_up), pays_text(gain)});
+                          figure(result.seconds * 1e3),
+                          gain.speed_up ? figure(*gain.speed_up) : "-", pays_text(gain)});
   }
   const auto has_codec = [](const BenchResult& result) { return !result.codec.empty(); };
   add_transports(table, results, has_codec);
@@ -161,7 +162,7 @@ std::vector<std::string> notes_on_codecs(const std::vector<BenchResult>& results
     if (result.step || !result.network_bytes) continue;
     const auto speed = link_speed(results, result.transport);
     lines.push_back((result.transport.empty() ? "network" : result.transport) + ": " +
-                    (speed ? bits_per_second(*speed) + " sent by the busiest rank in an all-reduce"
+                    (speed ? bits_per_second(*speed) + " sent by the busiest node in an all-reduce"
                            : std::string("none was used: all ranks are on one node")));
   }
   lines.emplace_back(
@@ -320,7 +321,7 @@ View view_of(const BenchReport& report) {
   }
   for (const CodecGain& gain : codec_gains(report.results)) {
     Json& result = view.root["results"][gain.result];
-    result["speed_up"] = gain.speed_up;
+    if (gain.speed_up) result["speed_up"] = *gain.speed_up;
     if (!gain.pays_below) continue;
     const bool pays_always = std::isinf(*gain.pays_below);
     result["pays_on_any_link"] = pays_always;

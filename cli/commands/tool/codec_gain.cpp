@@ -1,6 +1,7 @@
 #include "cli/commands/tool/codec_gain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fastgpu::cli {
@@ -11,6 +12,14 @@ using comm::bench::BenchResult;
 /// Returns the part of a step's time that the link does not explain.
 double own_seconds(const BenchResult& result, double link) {
   return std::max(0.0, result.seconds - *result.network_bytes / link);
+}
+
+/// Returns true if a codec has sent what is sent without it: counts differ by a few messages.
+bool sends_the_same(const BenchResult& plain, const BenchResult& codec) {
+  constexpr double kMostDifference = 0.001;
+  const double without = plain.network_bytes.value_or(0);
+  return &plain != &codec && without > 0 &&
+         std::abs(codec.network_bytes.value_or(0) - without) <= kMostDifference * without;
 }
 
 double pays_below(const BenchResult& plain, const BenchResult& codec, double link) {
@@ -38,9 +47,13 @@ std::vector<CodecGain> codec_gains(const std::vector<BenchResult>& results) {
     if (result.codec.empty()) continue;
     if (result.codec == "same") plain = &result;
     if (plain == nullptr) continue;
-    CodecGain gain{.result = i, .speed_up = plain->seconds / result.seconds};
+    CodecGain gain{.result = i};
+    if (!sends_the_same(*plain, result)) gain.speed_up = plain->seconds / result.seconds;
     const auto link = link_speed(results, result.transport);
-    if (link && &result != plain) gain.pays_below = pays_below(*plain, result, *link);
+    if (link && sends_the_same(*plain, result))
+      gain.pays_below = 0;
+    else if (link && &result != plain)
+      gain.pays_below = pays_below(*plain, result, *link);
     gains.push_back(gain);
   }
   return gains;

@@ -13,9 +13,11 @@ namespace fastgpu::cli {
 /// A codec beside the exchange that changes nothing.
 struct CodecGain {
   std::size_t result = 0;  ///< The index of its result.
-  double speed_up = 1;     ///< The time of a step without a codec, divided by the time with it.
-  /// The codec shortens steps where each rank sends fewer bytes per second than this to other
-  /// nodes: infinity on every link, 0 on none. Absent if nothing was sent to other nodes.
+  /// The time of a step without a codec, divided by the time with it. Absent for a codec that has
+  /// sent the same bytes to other nodes: it encodes nothing of this model.
+  std::optional<double> speed_up{};
+  /// The codec shortens steps where a node sends fewer bytes per second than this to others:
+  /// infinity on every link, 0 on none. Absent if nothing was sent to other nodes.
   std::optional<double> pays_below{};
 };
 
@@ -25,7 +27,7 @@ struct CodecGain {
 /// (bytes - bytes') / (own' - own).
 std::vector<CodecGain> codec_gains(const std::vector<comm::bench::BenchResult>& results);
 
-/// Returns the bytes per second that the busiest rank sent to other nodes in the all-reduce beside
+/// Returns the bytes per second that the busiest node sent to others in the all-reduce beside
 /// the codecs' results, over `transport`; absent without such a result, and if all ranks are on one
 /// node.
 std::optional<double> link_speed(const std::vector<comm::bench::BenchResult>& results,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/files.hpp"
+#include "base/quote.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/program/context.hpp"
@@ -54,7 +55,7 @@ int run(Context& context, const InitOptions& options) {
   if (!context.ui().for_people()) context.ui().show(view);
   context.ui().note("wrote " + path);
   context.ui().next_steps(
-      {(cluster ? "fastgpu create cluster -f " : "fastgpu run job -f ") + path});
+      {(cluster ? "fastgpu create cluster -f " : "fastgpu run job -f ") + shell_quote(path)});
   return 0;
 }
 

@@ -5,6 +5,6 @@ nodes. A run is what `fastgpu run job` starts there. Each call runs one command.
 """
 
 from ._command import CommandError, Error, use
-from .job import Job, Run, Task, find_job, make_job
+from .job import ArrayRun, Job, Run, Task, find_job, make_job
 
-__all__ = ["CommandError", "Error", "Job", "Run", "Task", "find_job", "make_job", "use"]
+__all__ = ["ArrayRun", "CommandError", "Error", "Job", "Run", "Task", "find_job", "make_job", "use"]

@@ -27,8 +27,15 @@ def use(program="fastgpu", state_dir=None, progress=False):
     _Settings.shows_progress = progress
 
 
+# The flags that take several values as one list with commas. All others are repeated.
+_COMMA_LISTS = {"array", "host", "on"}
+
+
 def flags_of(values):
-    """Returns flags: {"max_life": "1h", "spot": True} are --max-life=1h and --spot."""
+    """Returns flags: {"max_life": "1h", "spot": True} are --max-life=1h and --spot.
+
+    A list of values repeats the flag, or is joined by commas where the flag takes such a list.
+    """
     words = []
     for name, value in values.items():
         flag = "--" + name.replace("_", "-")
@@ -36,8 +43,36 @@ def flags_of(values):
             words.append(flag)
         elif value is not None and value is not False:
             several = value if isinstance(value, (list, tuple)) else [value]
+            if several and name in _COMMA_LISTS:
+                several = [",".join(str(one) for one in several)]
             words += [f"{flag}={one}" for one in several]
     return words
+
+
+def program_words(program):
+    """Returns the words of a program: a text is a line for the shell, anything else a list."""
+    if isinstance(program, str):
+        return ["sh", "-c", program]
+    return [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in program]
+
+
+def variables_of(env):
+    """Returns environment variables as texts. Raises Error, naming the variable, for other values.
+
+    Numbers and paths are written as Python does. True and None are refused: programs disagree on
+    how they are written.
+    """
+    variables = {}
+    for name, value in env.items():
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise Error(f"env: {name!r} is not the name of a variable", "usage")
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
+            kind = type(value).__name__
+            raise Error(f"env: the value of {name} is a {kind}, not a text or a number", "usage")
+        variables[name] = str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        if "\0" in variables[name]:
+            raise Error(f"env: the value of {name} has a NUL byte", "usage")
+    return variables
 
 
 def call(words, program=(), variables=None, text=None):

@@ -1,6 +1,6 @@
 """Jobs, which are clusters of fastgpu, their tasks, which are its nodes, and runs on them."""
 
-from ._command import CommandError, Error, call, flags_of
+from ._command import CommandError, Error, call, flags_of, program_words, variables_of
 
 
 def make_job(
@@ -36,6 +36,8 @@ def make_job(
         "yes": confirm_cost,
     }
     document, _ = call(["create", "cluster", name, *flags_of({**meant, **flags})])
+    if "nodes" not in document:
+        raise Error(f"create cluster made nothing: it printed {document['schema']}", "usage")
     job = Job(document)
     if install_script:
         job.run(install_script)
@@ -49,26 +51,34 @@ def find_job(name):
 
 def _outputs(target, command, ignore_errors, max_wait_sec, text=None):
     """Runs a command on tasks. Returns the standard output of each."""
-    program = ["sh", "-c", command] if isinstance(command, str) else list(command)
     limit = None if max_wait_sec is None else f"{max_wait_sec}s"
     words = ["exec", target, *flags_of({"timeout": limit})]
-    document, _ = call(words, program, text=text)
+    document, code = call(words, program_words(command), text=text)
     hosts = document["hosts"]
     bad = [host for host in hosts if host["error"] or host["exit_code"]]
     if bad and not ignore_errors:
         first = bad[0]
-        why = first["error"] or f"returned status {first['exit_code']}"
+        if first["error"]:
+            raise _host_error(first, f"command {command!r}", code)
+        why = f"returned status {first['exit_code']}"
         said = first["stderr"].strip().splitlines()[-1:]
         message = f"{first['name']}: command {command!r} {why}" + "".join(f": {s}" for s in said)
         raise CommandError(message, exit_code=first["exit_code"])
     return [host["stdout"] for host in hosts]
 
 
+def _host_error(host, what, exit_code):
+    """Returns the Error of a host that has failed by itself, and not by a program's status."""
+    error = host["error"]
+    message = f"{host['name']}: {what}: {error['message']}"
+    return Error(message, error["kind"], exit_code)
+
+
 def _copy(source, destination):
-    document, _ = call(["cp", source, destination])
+    document, code = call(["cp", source, destination])
     for host in document["hosts"]:
         if host["error"]:
-            raise Error(f"{host['name']}: {host['error']}")
+            raise _host_error(host, f"copying {source} to {destination}", code)
 
 
 class Task:
@@ -133,13 +143,15 @@ class Job:
     def launch(self, program, env=None, **flags):
         """Starts a distributed program on the tasks and returns its Run.
 
-        `program` is a list of words. Other arguments are flags of `fastgpu run job`: np=16,
-        npernode=8, sync=".", timeout="2h". The values of `env` are in no argument list.
+        `program` is a line for the shell, or a list of words. Other arguments are flags of
+        `fastgpu run job`: np=16, npernode=8, sync=".", timeout="2h". With array="1-20" or
+        parameters="runs.csv" the result is an ArrayRun. The values of `env`, texts, numbers and
+        paths, are in no argument list.
         """
-        env = env or {}
+        variables = variables_of(env or {})
         words = ["run", "job", f"--cluster={self.name}", "--detach", *flags_of(flags)]
-        words += [f"--env={name}" for name in env]
-        return Run(call(words, program, variables=env)[0])
+        words += [f"--env={name}" for name in variables]
+        return _run_of(call(words, program_words(program), variables=variables)[0])
 
     def stop(self):
         """Stops the machines, which keep their disks."""
@@ -185,3 +197,51 @@ class Run:
     def cancel(self):
         """Ends the program on all tasks."""
         call(["cancel", "job", self.id])
+
+
+class ArrayRun(Run):
+    """An array that was started: one Run for each index, in `runs`."""
+
+    def __init__(self, document):
+        jobs = document["jobs"]
+        super().__init__({"id": jobs[0]["id"].rpartition(".")[0]})
+        self.runs = [Run(job) for job in jobs]
+
+    def describe(self):
+        """Returns the document of `fastgpu get jobs`, with the jobs of the array."""
+        return call(["get", "jobs", self.id])[0]
+
+    @property
+    def state(self):
+        """The state of the array: "running" until all have ended, then that of the first one that
+        has not succeeded.
+        """
+        states = [job["state"] for job in self.describe()["jobs"]]
+        for open_state in ("running", "starting", "queued"):
+            if open_state in states:
+                begun = set(states) != {open_state}
+                return "running" if begun else open_state
+        return next((state for state in states if state != "succeeded"), "succeeded")
+
+    def wait(self, timeout=None):
+        """Waits for the end of all. Returns the exit code of the first one that has failed, or 0.
+
+        Raises Error after `timeout`, such as "1h".
+        """
+        document, _ = call(["wait", "job", self.id, *flags_of({"timeout": timeout})])
+        codes = [job["exit_code"] for job in document.get("jobs", [document])]
+        return next((1 if code is None else code for code in codes if code != 0), 0)
+
+    def logs(self, rank=None, tail=None):
+        """Returns the lines of the logs, those of one job after the other."""
+        return [line for run in self.runs for line in run.logs(rank, tail)]
+
+
+def _run_of(document):
+    """Returns the Run, or the ArrayRun, that a document of `fastgpu run job` is about."""
+    kind = document["schema"].rpartition("/")[0]
+    if kind == "fastgpu.jobs":
+        return ArrayRun(document)
+    if kind != "fastgpu.job":
+        raise Error(f"run job started nothing: it printed {document['schema']}", "usage")
+    return Run(document)

@@ -18,7 +18,7 @@ typedef enum fgc_type {
   FGC_FLOAT16 = 4,  /* IEEE 754 binary16. */
   FGC_BFLOAT16 = 5, /* The upper half of a float32. */
   FGC_INT8 = 6,
-  FGC_UINT8 = 7 /* Bytes of anything, where nothing is reduced. */
+  FGC_UINT8 = 7 /* Also bytes of anything, where nothing is reduced. */
 } fgc_type;
 
 /* Returns the bytes of an element; 0 for a number that is not an fgc_type. */

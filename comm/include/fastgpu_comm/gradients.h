@@ -81,7 +81,8 @@ typedef struct fgc_outcome {
 
 /* Ends the step and waits for its results. FGC_USAGE if a gradient is ready on some ranks only,
  * naming those on which it is not; FGC_REMOTE for one that is not finite if FASTGPU_COMM_NANCHECK
- * is "stop". The next step may follow all the same. `outcome` may be NULL. */
+ * is "stop". The next step may follow all the same. `outcome` may be NULL. A sum of finite numbers
+ * that is too large for the type on the wire is infinity, and is not reported. */
 fgc_status fgc_gradients_wait(fgc_gradients* gradients, fgc_outcome* outcome);
 
 /* Ends the step likewise, and announces to all ranks that this one makes no further step. */
@@ -104,16 +105,19 @@ typedef struct fgc_counters {
 
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters);
 
-/* Saves the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd: the part of this rank's
- * gradients that has not been sent yet; with momentum, its velocities; the number of steps). Each
- * rank saves its own with each checkpoint, between steps. Gets its length into *bytes: 0 without a
- * codec. With `state` NULL that is all; otherwise FGC_USAGE if `room` is less. */
+/* Saves the order in which gradients travel, and the state of a codec (FASTGPU_COMM_WIRE=1bit, topk
+ * or powersgd: the part of this rank's gradients that has not been sent yet; with momentum, its
+ * velocities; the number of steps). Each rank saves its own with each checkpoint, between steps;
+ * without a codec it is the same on all ranks. Gets its length into *bytes: 0 without a codec
+ * before the first step. With `state` NULL that is all; otherwise FGC_USAGE if `room` is less. */
 fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes);
 
 /* Loads what the same rank has saved: between steps, after its gradients are registered. Gradients
  * are found by name and number of elements; others begin anew. No bytes change nothing. FGC_USAGE
  * for the state of another rank, whose part would count twice, for that of a job with more or fewer
- * ranks, some of whose parts would be lost, or a damaged one. */
+ * ranks, some of whose parts would be lost, or a damaged one. Before the first call of a step the
+ * order of rank 0 counts for all; after a view was asked for, all ranks load a state, and ask for
+ * views again. A set that has made a step keeps its order. */
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes);
 
 /* A handler of sentences about a rank that is late, or a gradient that is not finite. It is called

@@ -79,7 +79,8 @@ class Gradients {
 
   fgc_counters counters() const { return filled_by<fgc_counters>(fgc_gradients_counters, get()); }
 
-  /// Returns what codecs of this rank remember, for a file: see fgc_gradients_save.
+  /// Returns the order of gradients and what codecs of this rank remember, for a file: see
+  /// fgc_gradients_save.
   std::vector<std::byte> saved_state() const { return saved_by(fgc_gradients_save, get()); }
   void load_state(std::span<const std::byte> state) {
     check(fgc_gradients_load(get(), state.data(), state.size()));

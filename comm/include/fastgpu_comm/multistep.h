@@ -32,7 +32,9 @@ typedef struct fgc_multistep fgc_multistep;
  * `settings` are as for fgc_gradients_create. FGC_USAGE if FASTGPU_COMM_EXCHANGE is gossip. */
 fgc_status fgc_multistep_create(fgc_comm* comm, const char* mode, const char* const* settings,
                                 fgc_multistep** multistep);
-void fgc_multistep_free(fgc_multistep* multistep); /* Between steps; NULL is allowed. */
+/* Frees it, between the same steps on all ranks: a round of delay=1 that travels is waited for, as
+ * long as a step waits. NULL is allowed. */
+void fgc_multistep_free(fgc_multistep* multistep);
 
 /* Returns 1 for modes that average gradients ("accumulate", "delay"), 0 for those that average
  * parameters; -1 for NULL. */

@@ -77,7 +77,7 @@ Error taken_by_others(const LocalClusterRecord& record) {
 }  // namespace
 
 std::string bridge_mark(const std::string& root_id, const fs::path& root) {
-  constexpr std::size_t kLongest = 255;  // The part of a link's alias that the kernel keeps.
+  constexpr std::size_t kLongest = 254;  // The kernel takes an alias of 255 bytes with its NUL.
   return ("fastgpu " + root_id + " " + root.string()).substr(0, kLongest);
 }
 

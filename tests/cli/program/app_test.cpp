@@ -220,6 +220,25 @@ TEST_CASE("a flag comes from the command line first, then from the environment")
   CHECK(std::string(e.what()).find("FASTGPU_NODES") != std::string::npos);
 }
 
+TEST_CASE("logs have no names, and refuse to print them") {
+  Session session;
+  for (const std::string from : {"flag", "variable"}) {
+    std::vector<std::string> words = {"logs", "train-1"};
+    if (from == "flag") words.insert(words.end(), {"-o", "name"});
+    if (from == "variable") session.variables["FASTGPU_OUTPUT"] = "name";
+    const Error e = failure_of([&] { session.run(words); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("name") != std::string::npos);
+  }
+}
+
+TEST_CASE("the command that follows init quotes the file") {
+  Session session;
+  const std::string path = (session.directory.path() / "my job.yaml").string();
+  CHECK(session.run({"init", "job", "--file", path}) == 0);
+  CHECK(session.err.text.find("fastgpu run job -f '" + path + "'") != std::string::npos);
+}
+
 TEST_CASE("values and words that stand alone arrive as they are, whatever they look like") {
   std::string value;
   std::vector<std::string> several;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "comm/bench/bench_settings.hpp"
+#include "comm/bench/busiest_node.hpp"
 #include "comm/bench/measure.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/bench/pattern.hpp"
@@ -415,6 +416,13 @@ TEST_CASE("the check knows the sums in every type") {
     world.calls[3].out[sum.size() - 1] ^= std::byte{0x40};
     CHECK_THROWS_AS(world.check_all(), Error);
   }
+}
+
+TEST_CASE("the link of a node carries the bytes of all of its ranks") {
+  const Topology nodes{.nodes = {{Rank{0}, Rank{3}}, {Rank{1}}, {Rank{2}}}};
+  const std::vector<double> sent{100, 150, 20, 90};
+  CHECK(sent_by_busiest_node(nodes, sent) == 190);
+  CHECK(sent_by_busiest_node(filled_nodes(4, 1), sent) == 150);
 }
 
 TEST_SUITE_END();

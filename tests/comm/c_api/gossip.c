@@ -20,6 +20,7 @@ static fgc_gossip* gossip_of(fgc_comm* comm, const char* const* settings, float*
 void check_gossip(fgc_comm* comm) {
   const char* const gossips[] = {"FASTGPU_COMM_EXCHANGE=gossip", NULL};
   const char* const codec[] = {"FASTGPU_COMM_WIRE=topk:0.1", "FASTGPU_COMM_GUARD=4", NULL};
+  const char* const misplaced[] = {"FASTGPU_COMM_LANES=4", NULL};
   const char* const no_topology[] = {"FASTGPU_COMM_TOPOLOGY=torus", NULL};
   const char* const misfit[] = {"FASTGPU_COMM_WIRE=int8", "FASTGPU_COMM_TOPOLOGY=random:2:changing",
                                 NULL};
@@ -34,6 +35,8 @@ void check_gossip(fgc_comm* comm) {
   fgc_gossip* gossip = NULL;
   expect_status(fgc_gossip_create(comm, no_topology, &gossip), FGC_USAGE, "no such topology");
   expect(gossip == NULL && last_error_has("FASTGPU_COMM_TOPOLOGY is 'torus'"), "it is named");
+  expect_status(fgc_gossip_create(comm, misplaced, &gossip), FGC_USAGE, "a setting of gradients");
+  expect(last_error_has("FASTGPU_COMM_LANES has no effect on gossip"), "that is named");
   expect_status(fgc_gossip_create(comm, misfit, &gossip), FGC_USAGE, "a codec that does not fit");
   expect(last_error_has("It goes with ring"), "what fits is named");
   expect_status(fgc_gradients_create(comm, gossips, &gradients), FGC_USAGE, "no gradients then");

@@ -112,6 +112,32 @@ void check_views(fgc_comm* comm) {
   fgc_gradients_free(gradients);
 }
 
+/* Without a codec the state is the order of gradients. */
+static void check_order_of_gradients(fgc_comm* comm) {
+  const char* const misplaced[] = {"FASTGPU_COMM_TOPOLOGY=ring", NULL};
+  float weight[6] = {0}, bias = 1;
+  char state[200];
+  size_t bytes = 0;
+  fgc_gradient odd = gradient("odd", &bias, NULL, 0);
+  fgc_gradients* gradients = two_gradients(comm, NULL, weight, &bias);
+  odd.reserved = 1;
+  expect_status(fgc_gradient_add(gradients, &odd, NULL), FGC_USAGE, "a reserved field");
+  fgc_gradient_ready(gradients, 0);
+  fgc_gradient_ready(gradients, 1);
+  expect_status(fgc_gradients_wait(gradients, NULL), FGC_OK, "a step");
+  expect_status(fgc_gradients_save(gradients, state, sizeof(state), &bytes), FGC_OK, "saved");
+  expect(bytes > 0, "the order is known");
+  fgc_gradients_free(gradients);
+  gradients = two_gradients(comm, NULL, weight, &bias);
+  expect_status(fgc_gradients_load(gradients, state, bytes), FGC_OK, "loaded");
+  fgc_gradient_ready(gradients, 0);
+  fgc_gradient_ready(gradients, 1);
+  expect_status(fgc_gradients_wait(gradients, NULL), FGC_OK, "a step in that order");
+  fgc_gradients_free(gradients);
+  expect_status(fgc_gradients_create(comm, misplaced, &gradients), FGC_USAGE, "of gossip");
+  expect(last_error_has("FASTGPU_COMM_TOPOLOGY has no effect on gradients"), "it is named");
+}
+
 /* Saves and loads the state of a codec, each rank its own. */
 void check_codec_state(fgc_comm* comm) {
   const char* const settings[] = {"FASTGPU_COMM_WIRE=1bit", "FASTGPU_COMM_MIXED_SMALL=1", NULL};
@@ -142,6 +168,7 @@ void check_codec_state(fgc_comm* comm) {
   expect_status(fgc_gradients_load(gradients, state, bytes - 1), FGC_USAGE, "but not a part");
   expect_status(fgc_gradients_load(gradients, NULL, 1), FGC_USAGE, "nor nothing");
   fgc_gradients_free(gradients);
+  check_order_of_gradients(comm);
 }
 
 void check_bad_steps(fgc_comm* comm) {

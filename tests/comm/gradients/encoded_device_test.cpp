@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/gradients/saved_gradients.hpp"
 #include "gpu/device_values.hpp"
 #include "gpu/fake_device.hpp"
 #include "support/connect_in_process.hpp"
@@ -128,7 +129,8 @@ class Twins {
   /// Returns the residual of an element, 0 for one that has none.
   static Floats residuals(GradientExchange& exchange, const Communicator& comm) {
     CodecState state;
-    state.load(exchange.saved_state(), exchange.table(), comm.rank(), comm.size());
+    const std::vector<std::byte> saved = exchange.saved_state();
+    state.load(decode_gradients(saved).codec, exchange.table(), comm.rank(), comm.size());
     Floats all;
     for (std::size_t i = 0; i < std::size(kShapes); ++i) {
       Floats of(elements(kShapes[i]));
@@ -326,7 +328,8 @@ TEST_CASE("residuals of a device survive other buckets: nothing is lost") {
       if (comm.rank() == Rank{0}) add(there.read(), -1);
     }
     CodecState state;
-    state.load(exchange.saved_state(), exchange.table(), comm.rank(), comm.size());
+    const std::vector<std::byte> saved = exchange.saved_state();
+    state.load(decode_gradients(saved).codec, exchange.table(), comm.rank(), comm.size());
     Floats residuals(kCount);
     for (std::size_t i = 0; i < 3; ++i)
       state.add_to({i}, 0, std::span(residuals).subspan(i * kPart, kPart));

@@ -1,8 +1,10 @@
 """What is refused, by whom, and with which words: nothing has begun then, and the job goes on."""
 
 import ast
+import copy
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -24,11 +26,6 @@ def wrong_arguments_are_refused_before_anything_begins(comm):
             TypeError,
             ["uint16", "cannot be reduced"],
             lambda: comm.all_reduce(numpy.zeros(1, "uint16")),
-        ),
-        (
-            TypeError,
-            ["uint8", "cannot be reduced"],
-            lambda: comm.reduce_scatter(numpy.zeros(2, "uint8")),
         ),
         (TypeError, ["Python objects"], lambda: comm.broadcast(numpy.array([None]))),
         (ValueError, ["not contiguous"], lambda: comm.all_reduce(good[:, 1])),
@@ -56,10 +53,20 @@ def wrong_arguments_are_refused_before_anything_begins(comm):
         (ValueError, ["color"], lambda: comm.split(-3)),
         (ValueError, ["color"], lambda: comm.split(2**40)),
         (TypeError, [], lambda: comm.send(good, "1")),
+        (TypeError, ["dest is a whole number, not of type float"], lambda: comm.send(good, 1.0)),
+        (
+            TypeError,
+            ["root is a whole number, not of type bool"],
+            lambda: comm.broadcast(good, True),
+        ),
         (ValueError, ["9"], lambda: comm.all_reduce(good, 9)),
+        (ValueError, ["True is no operation"], lambda: comm.all_reduce(good, True)),
+        (ValueError, ["1.0 is no operation"], lambda: comm.all_reduce(good, 1.0)),
     ):
         with raises(kind, *words):
             call()
+    wrapped = comm.all_reduce(numpy.array([200, 1], "uint8"))
+    assert_equal(wrapped.tolist(), [144, 2], "sums of bytes wrap")
     assert_equal(comm.all_reduce(numpy.ones(1)).tolist(), [2], "the job does not go on")
 
 
@@ -106,6 +113,20 @@ def test_what_is_no_name_no_state_and_no_operation_is_said():
     gossip.load_state(bytearray(saved))  # Anything with bytes.
 
 
+def test_what_belongs_to_its_process_is_not_copied():
+    comm = fc.init({"RANK": None, "WORLD_SIZE": None})
+    request = comm.all_reduce_async(numpy.zeros(1))
+    for owner, what in (
+        (comm, "communicator"),
+        (request, "request"),
+        (fc.Gradients(comm), "set of gradients"),
+    ):
+        for copied in (copy.deepcopy, pickle.dumps):
+            with raises(TypeError, f"a {what} belongs to its process: call init()"):
+                copied(owner)
+    request.wait()
+
+
 @on_ranks(2)
 def wrong_gradients_are_refused(comm):
     gradients = fc.Gradients(comm)
@@ -113,6 +134,15 @@ def wrong_gradients_are_refused(comm):
         (TypeError, ["'x'", "bool"], lambda: gradients.register("x", numpy.zeros(1, bool))),
         (ValueError, ["no gradient 'y'"], lambda: gradients.ready("y")),
         (ValueError, ["no gradient 0"], lambda: gradients.ready(0)),
+        (TypeError, ["not of type float"], lambda: gradients.ready(0.0)),
+        (TypeError, ["not of type bool"], lambda: gradients.ready(False)),
+        (ValueError, ["NUL"], lambda: gradients.register("x\0y", numpy.zeros(1))),
+        (
+            ValueError,
+            ["the priority is 1099511627776"],
+            lambda: gradients.register("x", numpy.zeros(1), 2**40),
+        ),
+        (TypeError, ["priority"], lambda: gradients.register("x", numpy.zeros(1), 1.5)),
     ):
         with raises(kind, *words):
             call()

@@ -760,7 +760,8 @@ def it_takes_an_optimizers_place(comm):
     if comm.rank == 1:
         again.load_state_dict(saved)
     broadcast_optimizer_state(again, comm, root=1)
-    assert_equal(repr(again.state_dict()), repr(saved), "the state is another one")
+    known = {key: value for key, value in saved.items() if key != "fastgpu_comm"}
+    assert_equal(repr(again.state_dict()), repr(known), "the state is another one")
     assert_equal(again.state_dict()["param_groups"][0]["betas"], (0.9, 0.999))
     resumed = DistributedOptimizer(again, comm)
     resumed.load_state_dict(saved)

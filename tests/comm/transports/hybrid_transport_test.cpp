@@ -91,7 +91,8 @@ TEST_CASE("a fabric that fails is counted and reported once, and messages go on"
   CHECK(pair.a->link("tcp").connections == 1);
   REQUIRE(pair.a->reports.warnings.size() == 1);
   CHECK(pair.a->reports.warnings.front() ==
-        "the fabric wire test has failed on the way to rank 1: other connections carry its share");
+        "the fabric wire test has failed on the way to rank 1 (the wire is broken): the others "
+        "carry its share");
 }
 
 TEST_CASE("a fabric that falls silent is left after a second") {
@@ -104,6 +105,11 @@ TEST_CASE("a fabric that falls silent is left after a second") {
     exchange.check();
     CHECK(std::chrono::steady_clock::now() - begin < 10s);
     CHECK(pair.a->link("fabric").connections == 0);
+    CHECK(pair.settle_until([&] { return !pair.a->reports.warnings.empty(); }));
+    const std::string& warning = pair.a->reports.warnings.front();
+    const bool has_reason = warning.find("(silent for 1 s)") != std::string::npos ||
+                            warning.find("(rank 1 gave it up)") != std::string::npos;
+    CHECK_MESSAGE(has_reason, warning);
   }
 }
 

@@ -44,34 +44,36 @@ TEST_CASE("a network that fails is warned of once until it is used again") {
   TcpLinks links(events);
   const UniqueFd socket = socket_at(INADDR_LOOPBACK);
   LinkCounters& link = links.of(socket.get());
-  links.warn_of_failure({1}, link);
-  links.warn_of_failure({2}, link);
+  links.warn_of_failure({1}, link, "silent for 1 s");
+  links.warn_of_failure({2}, link, "silent for 1 s");
   links.made_anew({3}, link);
   links.made_anew({4}, link);
-  links.warn_of_failure({5}, link);
+  links.warn_of_failure({5}, link, "silent for 1 s");
   CHECK(link.reconnects == 2);
   CHECK(events.warnings ==
         std::vector<std::string>{
-            "the network of 127.0.0.1 has failed on the way to rank 1: other connections carry its "
-            "share",
+            "the network of 127.0.0.1 has failed on the way to rank 1 (silent for 1 s): the others "
+            "carry its share",
             "the network of 127.0.0.1 is used again on the way to rank 3",
-            "the network of 127.0.0.1 has failed on the way to rank 5: other connections carry its "
-            "share"});
+            "the network of 127.0.0.1 has failed on the way to rank 5 (silent for 1 s): the others "
+            "carry its share"});
 }
 
 TEST_CASE("a connection whose successor comes early is a failure, once") {
   test::TransportReports events;
   TcpLinks links(events);
   LinkCounters& link = links.named("fabric wire");
-  links.given_up({1}, link);
+  links.given_up({1}, link, "Connection reset by peer");
   links.made_anew({1}, link);
   CHECK(link.failures == 1);
   CHECK(link.reconnects == 1);
-  CHECK(events.warnings ==
-        std::vector<std::string>{
-            "the fabric wire has failed on the way to rank 1: other connections carry its share",
-            "the fabric wire is used again on the way to rank 1"});
-  links.given_up({2}, link);
+  CHECK(
+      events.warnings ==
+      std::vector<std::string>{
+          "the fabric wire has failed on the way to rank 1 (Connection reset by peer): the others "
+          "carry its share",
+          "the fabric wire is used again on the way to rank 1"});
+  links.given_up({2}, link, "Connection reset by peer");
   links.made_anew({3}, link);
   CHECK(link.failures == 1);
 }
@@ -81,7 +83,7 @@ TEST_CASE("a connection that ends is no failure at once, and none if its peer le
   TcpLinks links(events);
   const UniqueFd socket = socket_at(INADDR_LOOPBACK);
   LinkCounters& link = links.of(socket.get());
-  links.given_up({1}, link);
+  links.given_up({1}, link, "Connection reset by peer");
   CHECK(links.take_failures([](Rank) { return true; }).empty());
   int asked = 0;
   const auto has_left = [&](Rank) { return ++asked < 0; };

@@ -608,7 +608,7 @@ TEST_CASE("a failed network is reported once, and again when it is used again") 
   lose_connections(pair, {0, 1});
   REQUIRE(pair.a->events.warnings.size() == 1);
   CHECK(pair.a->events.warnings.back().ends_with(
-      "has failed on the way to rank 1: other connections carry its share"));
+      "has failed on the way to rank 1 (Connection reset by peer): the others carry its share"));
   for (int i = 0; i < 2; ++i) {
     auto [near, far] = test::socket_pair();
     pair.a->replacements.give({1}, std::move(near));

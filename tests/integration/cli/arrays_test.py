@@ -75,13 +75,18 @@ def test_wrong_arrays_are_refused_before_anything_is_recorded(user):
     empty.write_text("# nothing\n")
     ranks = user.folder / "ranks.csv"
     ranks.write_text("RANK\n1\n")
+    search = user.folder / "search.csv"
+    search.write_text("x,PATH\n1,2\n")
+    one = user.folder / "one.csv"
+    one.write_text("RATE\n1\n")
     for words, said in (
         (["--array", "5-1"], "goes from 5 down to 1"),
         (["--array", "1-2000"], "2000 jobs; at most 1000"),
         (["--array", "x"], "'x', which is not a number"),
         (["--parameters", str(empty)], "empty.txt has no parameters"),
-        (["--parameters", str(ranks)], "RANK is set by fastgpu"),
-        (["--array", "1-2", "--parameters", str(ranks)], "lines 1 to 1"),
+        (["--parameters", str(ranks)], "ranks.csv:1: the variable RANK is set by fastgpu"),
+        (["--parameters", str(search)], "search.csv:1: the variable PATH is needed"),
+        (["--array", "1-2", "--parameters", str(one)], "lines 1 to 1"),
         (["--array", "1-2", "--stdin", "rank0"], "no standard input"),
     ):
         user.refused(job_words(name, 1, ["true"], "wrong", *words), 2, said)

@@ -280,6 +280,22 @@ def test_doctor_tries_to_write(user):
     assert_equal(sorted(user.state.iterdir()), before, "doctor has left something")
 
 
+def bridges():
+    links = subprocess.run(
+        ["ip", "-j", "link", "show", "type", "bridge"], check=True, capture_output=True
+    ).stdout
+    return {link["ifname"] for link in json.loads(links or b"[]")}
+
+
+def test_a_cluster_whose_state_has_a_long_path_leaves_no_bridge(user):
+    before = bridges()
+    place = {"FASTGPU_STATE_DIR": str(user.folder / ("x" * 240))}
+    user.run("create", "cluster", "long", environment=place)
+    assert_equal(user.run("exec", "long", "--", "true", environment=place).returncode, 0)
+    user.run("delete", "cluster", "long", "--yes", environment=place)
+    assert_equal(bridges() - before, set())
+
+
 def test_limits_of_this_process(user):
     def limited(limit):
         return ["bash", "-c", f'ulimit {limit}; exec "$@"', "-"]

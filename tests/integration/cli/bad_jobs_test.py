@@ -13,7 +13,14 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 from cli_user import inits_of, job_words, run_tests, within
-from suite import assert_equal, assert_greater, assert_in, assert_less, assert_true
+from suite import (
+    assert_equal,
+    assert_greater,
+    assert_in,
+    assert_less,
+    assert_not_in,
+    assert_true,
+)
 
 NASTY = ["a  b", "$HOME;", 'it\'s "q"', "new\nline", "ünï", "", "*", "`id`", "\\"]
 BIG = 1 << 30
@@ -291,10 +298,13 @@ def test_streams_that_are_closed_or_full(user):
             timeout=60,
             text=True,
         )
-        assert_equal(full.returncode, 1, f"{words} >/dev/full: {full.returncode} {full.stderr}")
-        assert_in(
-            "No space left", full.stderr, f"{words} >/dev/full: {full.returncode} {full.stderr}"
-        )
+        said = f"{words} >/dev/full: {full.returncode} {full.stderr}"
+        assert_equal(full.returncode, 4, said)
+        assert_in("standard output: No space left on device", full.stderr, said)
+        assert_not_in(f"{name}-0: ", full.stderr, said)
+    jobs = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+    states = {job["state"] for job in jobs if job["id"].startswith("shut-")}
+    assert_equal(states, {"succeeded"}, f"{jobs}")
     silent = subprocess.run(
         ["bash", "-c", f"{shell} get clusters | head -0; echo ${{PIPESTATUS[0]}}"],
         env=user.environment(),

@@ -116,6 +116,23 @@ def test_nothing_is_begun_on_a_full_disk(user):
     assert_false((disk / "locks" / "more.lock").exists(), "its lock is left")
 
 
+def test_a_job_on_a_nearly_full_disk_fails_for_that(user):
+    disk = user.tmpfs("disk", "size=60m")
+    user.state = disk
+    user.run("create", "cluster", "tight", "--nodes", "2")
+    run = ("run", "job", "--cluster", "tight", "--", "echo", "hello")
+    user.run(*run)
+    for left in (24, 48, 64, 96):
+        fill(disk / "ballast")
+        with open(disk / "ballast", "r+b") as ballast:
+            ballast.truncate(os.path.getsize(disk / "ballast") - (left << 10))
+        done = user.run(*run, code=None)
+        if done.returncode != 0:
+            assert_in("pace left", done.err, f"{left} KiB: {done.returncode} {done.err}")
+            assert_equal(done.returncode, 4, f"{left} KiB: {done.err}")
+        (disk / "ballast").unlink()
+
+
 def test_a_killed_deletion_on_a_full_disk_is_repeated(user):
     for pause in (0.0, 0.02, 0.05, 0.1, 0.2):
         disk = full_cluster(user)

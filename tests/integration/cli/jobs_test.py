@@ -508,6 +508,7 @@ def test_jobs_of_a_stopped_cluster_have_ended(user):
     user.run("create", "cluster", user.cluster, "--nodes", "1")
     name = user.cluster
     user.run("run", "job", "done", "-c", name, "-np", "1", "--", "echo", "written")
+    user.run(*job_words(name, 1, ["sh", "-c", "echo no data >&2; exit 3"], "bad"), code=3)
     user.run("run", "job", "left", "-c", name, "-np", "1", "--detach", "--", "sleep", "1000")
     user.run("stop", "cluster", name, "--yes", code=None)
     jobs = {job["id"]: job for job in json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]}
@@ -518,6 +519,14 @@ def test_jobs_of_a_stopped_cluster_have_ended(user):
         began = time.monotonic()
         user.refused(words, 6, "is stopped: start it with: fastgpu start cluster")
         assert_less(time.monotonic() - began, 5, f"{words} waited")
+    began = time.monotonic()
+    report = json.loads(user.run("report", "bad", "-o", "json").out)
+    assert_less(time.monotonic() - began, 5, "the report waited")
+    assert_equal(report["ranks"][0]["exit_code"], 3)
+    assert_equal(
+        report["missing"],
+        [f"{name}-0 is stopped: `fastgpu start cluster {name}` starts it"],
+    )
     user.run("start", "cluster", name)
     assert_equal(user.run("logs", "done").out, b"written\n", "the log did not survive")
 

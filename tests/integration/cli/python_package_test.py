@@ -47,8 +47,9 @@ def test_what_fails_is_an_exception(user):
     assert_in(f"{user.cluster}-1", str(failed.exception))
     assert_in("returned status 3: why", str(failed.exception))
     assert_equal(job.run("echo out; exit 3", ignore_errors=True), ["out\n", "out\n"])
-    with assert_raises(fastgpu.Error):
+    with assert_raises(fastgpu.Error) as slow:
         job.tasks[0].run(["sleep", "60"], max_wait_sec=1)
+    assert_equal(slow.exception.kind, "timeout")
     with assert_raises(fastgpu.Error) as missing:
         fastgpu.find_job("nowhere")
     assert_equal((missing.exception.kind, missing.exception.exit_code), ("not_found", 5))
@@ -75,6 +76,16 @@ def test_a_program_is_launched_waited_for_and_cancelled(user):
     assert_equal(late.exception.kind, "timeout")
     run.cancel()
     assert_equal(run.state, "cancelled")
+
+
+def test_an_array_is_launched_and_waited_for(user):
+    job = job_of(user)
+    program = 'echo "$FASTGPU_ARRAY_INDEX"; exit $((FASTGPU_ARRAY_INDEX - 1))'
+    run = job.launch(program, np=1, launcher="plain", array=[1, 2])
+    assert_equal(run.wait(timeout="1m"), 1)
+    assert_equal(run.state, "failed")
+    assert_equal([one.state for one in run.runs], ["succeeded", "failed"])
+    assert_equal(run.logs(), ["1", "2"])
 
 
 def test_a_job_is_stopped_started_and_removed(user):

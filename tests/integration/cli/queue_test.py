@@ -78,6 +78,7 @@ def test_an_attached_job_waits_and_can_be_given_up(user):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert_equal(process.returncode, 130, err.decode())
+    user.refused(["logs", "waits"], 6, "job waits-1 never started: cancelled")
     assert_equal(state_of(user, "waits-1"), "cancelled")
     killed = user.start(*job_words(name, 2, ["echo", "ran"], "killed"))
     assert_true(within(10, lambda: state_of(user, "killed-1") == "queued"), "it is not queued")

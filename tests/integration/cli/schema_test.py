@@ -27,7 +27,7 @@ RIGHT = {
     "job": [
         "command: [./train]\n",
         "command: [python, train.py, --lr, 0.1, true]\nenv: {A: 1, B: x, C: true}\n",
-        "command: [a]\nsecrets: [PATH, {name: KEY, file: /dev/null}]\ntimeout: 1h30m\ngrace: 0\n",
+        "command: [a]\nsecrets: [PATH, {name: KEY, file: /etc/passwd}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
         "command: [a]\non_full: continue\n",
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",

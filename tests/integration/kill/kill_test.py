@@ -106,6 +106,12 @@ def helpers():
     return found
 
 
+def check_advice(bench):
+    """A cluster that was left half-made or half-deleted is not to be started."""
+    said = bench.run("exec", "k", "--", "true", expect=None).stderr
+    assert "start it with" not in said, said
+
+
 class Create:
     """Killed in create: the same create completes it, or gc clears it away."""
 
@@ -116,6 +122,7 @@ class Create:
         pass
 
     def repair(self, bench, turn):
+        check_advice(bench)
         if turn % 2:
             bench.run("gc")
         else:
@@ -138,6 +145,7 @@ class Delete:
         bench.run("create", "cluster", "k", "--nodes", "2")
 
     def repair(self, bench, turn):
+        check_advice(bench)
         if turn % 2:
             bench.run("gc")
         bench.run(*self.argv, expect=(0, 5))

@@ -50,6 +50,15 @@ TEST_CASE("a port behind a colon is refused with the field for it") {
   CHECK(test::mentions(failure_of([] { read_host_file("n1:2222\n", "hosts"); }), "port=2222"));
 }
 
+TEST_CASE("an INI file is told from a list of hosts") {
+  for (const char* line : {"nodes = 2\n", "nodes=2\n", "nodes =2\n", "nodes per zone = 2\n"}) {
+    const auto e = failure_of([&] { read_host_file(std::string("[demo]\n") + line, "c.cfg"); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(test::mentions(e, "c.cfg:2: 'nodes' is assigned a value, as in an INI file"));
+    CHECK(test::mentions(e, "`fastgpu init cluster`"));
+  }
+}
+
 TEST_CASE("a list of hosts is told from a cluster file") {
   for (const char* text : {"n1\n", "n1 slots=4\nn2 slots=4\n", "# lab\nn1:8\nn[01-04]:4\n",
                            "[fd00::1]:4", "fd00::1\n"}) {

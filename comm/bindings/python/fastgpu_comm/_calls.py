@@ -4,11 +4,11 @@ except for the memory of results.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 from ._data import Data, look_at
-from .kinds import Op
+from ._library import whole_number
+from .kinds import Op, op_of
 
 
 class Call(NamedTuple):
@@ -29,7 +29,7 @@ class Ranks(NamedTuple):
     size: int
 
     def check(self, value: Any, what: str) -> int:
-        number = operator.index(value)  # TypeError unless it is a whole number.
+        number = whole_number(value, what)
         if not 0 <= number < self.size:
             raise ValueError(f"{what} is {number}: ranks are 0 to {self.size - 1}")
         return number
@@ -44,7 +44,7 @@ def all_reduce(ranks: Ranks, data: Any, op: Op, out: Any) -> Call:
         place = look_at(out, "all_reduce: out").expect(mine.type_name, mine.count, mine.device)
         _apart("all_reduce", mine, place)
         place.copy_from(mine)
-    return Call("all_reduce", (place.address, *elements, Op(op)), (place,), place.owner)
+    return Call("all_reduce", (place.address, *elements, op_of(op)), (place,), place.owner)
 
 
 def reduce_scatter(ranks: Ranks, data: Any, op: Op, out: Any) -> Call:
@@ -54,7 +54,7 @@ def reduce_scatter(ranks: Ranks, data: Any, op: Op, out: Any) -> Call:
     _apart("reduce_scatter", everything, place)
     return Call(
         "reduce_scatter",
-        (everything.address, place.address, *place.reduced(), Op(op)),
+        (everything.address, place.address, *place.reduced(), op_of(op)),
         (everything, place),
         place.owner,
     )

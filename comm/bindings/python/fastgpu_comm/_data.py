@@ -49,11 +49,11 @@ class Data:
         reduced.
         """
         kind = _TYPES.get(self.type_name)
-        if kind is None or kind is ElementType.UINT8:
+        if kind is None:
             raise TypeError(
                 f"{self.what} has elements of type {self.type_name}, which cannot be reduced: "
                 "convert it to float32, float64, "
-                "float16, bfloat16, int8, int32 or int64"
+                "float16, bfloat16, int8, uint8, int32 or int64"
             )
         return self.count, kind
 

@@ -34,5 +34,11 @@ class Handle:
     def is_open(self) -> bool:
         return self._finalizer.alive
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"a {self._what} belongs to its process: call init() in the other one, or use it here "
+            "without a copy"
+        )
+
     def release(self) -> None:
         self._finalizer()

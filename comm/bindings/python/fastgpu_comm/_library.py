@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import os
 import pathlib
 import sys
@@ -348,7 +349,19 @@ def text_of(value: Any, what: str) -> bytes:
     """Returns text as the library takes it. Raises TypeError for another type."""
     if not isinstance(value, str):
         raise TypeError(f"{what} is text, not of type {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{what} is {value!r}: a text of the library has no NUL")
     return value.encode()
+
+
+def whole_number(value: Any, what: str) -> int:
+    """Returns a whole number. Raises TypeError for anything else, and for True and False."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{what} is a whole number, not of type {type(value).__name__}")
 
 
 def state_of(state: Any) -> bytes:

@@ -79,7 +79,8 @@ class DistributedOptimizer(OptimizerWrapper):
         return f"Distributed{self._inner!r}"
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the optimizer. With a codec in FASTGPU_COMM_WIRE, also the part of this rank's
+        """That of the optimizer, and after the first step the order in which gradients travel, the
+        same on all ranks. With a codec in FASTGPU_COMM_WIRE, also the part of this rank's
         gradients that has not been sent yet: each rank then saves its own.
         """
         state = self._inner.state_dict()

@@ -20,15 +20,24 @@ from ._library import (
     settings_list,
     state_of,
     text_of,
+    whole_number,
 )
 from .communicator import Communicator, on_device, stream_of
-from .kinds import ElementType, Op
+from .kinds import ElementType, Op, op_of
 
 _HOST, _DEVICE = 0, 1
+_LOWEST_PRIORITY = -(2**31)
 
 
 def gradient_struct(place: Data, name: str, priority: int) -> GradientStruct:
-    """Returns the description of a tensor for the library."""
+    """Returns the description of a tensor for the library. Raises TypeError and ValueError for a
+    priority that it does not have.
+    """
+    if not _LOWEST_PRIORITY <= whole_number(priority, "the priority") < -_LOWEST_PRIORITY:
+        raise ValueError(
+            f"the priority is {priority}: give a number from {_LOWEST_PRIORITY} to "
+            f"{-_LOWEST_PRIORITY - 1}"
+        )
     return GradientStruct(
         struct_size=ctypes.sizeof(GradientStruct),
         name=text_of(name, "the name of a gradient"),
@@ -145,7 +154,7 @@ class Gradients:
         """Sets the operation of later steps; AVERAGE at first. Between steps, and the same on all
         ranks.
         """
-        load().call("fgc_gradients_use_op", self._handle.pointer, Op(op))
+        load().call("fgc_gradients_use_op", self._handle.pointer, op_of(op))
 
     def wire_type(self, gradient: int | str) -> ElementType:
         """Returns the type of a gradient on the wire."""
@@ -195,15 +204,19 @@ class Gradients:
         """Ends the step like wait(), and announces to all ranks that this one makes no further
         step.
         """
-        return self._ended("fgc_gradients_leave")
+        try:
+            return self._ended("fgc_gradients_leave")
+        finally:
+            self._data.mark_written()
 
     def counters(self) -> Counters:
         return read_counters("fgc_gradients_counters", self._handle.pointer)
 
     def saved_state(self) -> bytes:
-        """Returns the state of a codec (FASTGPU_COMM_WIRE=1bit, topk or powersgd): the part of this
-        rank's gradients that has not been sent yet. Each rank keeps its own with each checkpoint.
-        Empty without a codec. Between steps.
+        """Returns the order in which gradients travel, and the state of a codec
+        (FASTGPU_COMM_WIRE=1bit, topk or powersgd): the part of this rank's gradients that has not
+        been sent yet. Each rank keeps its own with each checkpoint; without a codec it is the same
+        on all ranks, and empty before the first step. Between steps.
         """
         return load().saved("fgc_gradients_save", self._handle.pointer)
 
@@ -224,9 +237,10 @@ class Gradients:
             if gradient not in self._ids:
                 raise ValueError(f"no gradient {gradient!r} is registered")
             return self._ids[gradient]
-        if not 0 <= gradient < len(self._names):
-            raise ValueError(f"there is no gradient {gradient}: {len(self._names)} are registered")
-        return gradient
+        number = whole_number(gradient, "the number of a gradient")
+        if not 0 <= number < len(self._names):
+            raise ValueError(f"there is no gradient {number}: {len(self._names)} are registered")
+        return number
 
     def _ended(self, function: str, *more: int) -> Outcome:
         found = OutcomeStruct(struct_size=ctypes.sizeof(OutcomeStruct))

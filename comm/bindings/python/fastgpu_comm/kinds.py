@@ -1,6 +1,8 @@
 """The types of numbers, and the operations on them; the values are those of the C headers."""
 
 import enum
+import operator
+from typing import Any
 
 
 class ElementType(enum.IntEnum):
@@ -15,7 +17,7 @@ class ElementType(enum.IntEnum):
     FLOAT16 = 4
     BFLOAT16 = 5
     INT8 = 6
-    UINT8 = 7  #: Bytes of anything; not reduced either.
+    UINT8 = 7
 
 
 class Op(enum.IntEnum):
@@ -37,3 +39,17 @@ class Op(enum.IntEnum):
 
 
 SUM, AVERAGE, MIN, MAX, PRODUCT = Op
+
+
+def op_of(value: Any) -> Op:
+    """Returns the operation of that number. Raises ValueError for anything else, such as True or
+    1.0, which equal one.
+    """
+    if not isinstance(value, bool):
+        try:
+            return Op(operator.index(value))
+        except TypeError:
+            pass
+    raise ValueError(
+        f"{value!r} is no operation: give fastgpu_comm.SUM, AVERAGE, MIN, MAX or PRODUCT"
+    )

@@ -24,6 +24,7 @@ from ._library import (
     settings_list,
     state_of,
     text_of,
+    whole_number,
 )
 from .communicator import Communicator
 from .gradients import Counters, gradient_struct, log_warning, read_counters
@@ -135,9 +136,10 @@ class Multistep:
             if tensor not in self._ids:
                 raise ValueError(f"no tensor {tensor!r} is registered")
             tensor = self._ids[tensor]
-        elif not 0 <= tensor < len(self._data):
-            raise ValueError(f"there is no tensor {tensor}: {len(self._data)} are registered")
-        load().call("fgc_multistep_ready", self._handle.pointer, tensor)
+        number = whole_number(tensor, "the number of a tensor")
+        if not 0 <= number < len(self._data):
+            raise ValueError(f"there is no tensor {number}: {len(self._data)} are registered")
+        load().call("fgc_multistep_ready", self._handle.pointer, number)
 
     def weigh(self, weight: float) -> None:
         """Sets the weight of the next step, before its gradients are ready."""

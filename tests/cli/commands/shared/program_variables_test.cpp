@@ -71,6 +71,9 @@ TEST_CASE("a secret's value comes from here or from a file, never from the comma
   }
   CHECK(failure_of([&] { secret_variable("KEY=@" + file + "-none", ours); }).kind() ==
         ErrorKind::not_found);
+  const std::string place = "j.yaml:1:11: 'secrets[0]'";
+  const Error in_file = failure_of([&] { secret_variable("KEY=@/none", ours, place); });
+  CHECK(std::string(in_file.what()).starts_with(place + " KEY: opening /none"));
   const Error gone = failure_of([] { secret_variable("GONE", ours); });
   CHECK(gone.kind() == ErrorKind::usage);
   CHECK(std::string(gone.what()) ==

@@ -133,6 +133,9 @@ TEST_CASE("what the user must change is refused before anything is started") {
       {{"demo", "--model", "/dev/null"}, ErrorKind::not_found, "nor a file"},
       {{"demo", "-e", "A B=1"}, ErrorKind::usage, "'A B' is not a variable name"},
       {{"demo", "-o", "pdf"}, ErrorKind::usage, "'pdf'"},
+      {{"demo", "--codecs", "-e", "FASTGPU_COMM_EXCHANGE=gossip"},
+       ErrorKind::usage,
+       "omit -e FASTGPU_COMM_EXCHANGE"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.said);

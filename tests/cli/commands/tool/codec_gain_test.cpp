@@ -44,7 +44,7 @@ TEST_CASE("a codec pays where the link takes longer for the saved bytes than the
       codec_gains({sum_over(kGigabit), by("same", 0.9, 100e6), by("int8", 0.6, 25e6)});
   REQUIRE(gains.size() == 2);
   CHECK_FALSE(gains[0].pays_below);
-  CHECK(gains[1].speed_up == doctest::Approx(1.5));
+  CHECK(gains[1].speed_up.value() == doctest::Approx(1.5));
   CHECK(gains[1].pays_below.value() == doctest::Approx(75e6 / 0.3));
 }
 
@@ -55,11 +55,25 @@ TEST_CASE("a codec that costs nothing pays on every link, and one that saves not
   CHECK(gains[2].pays_below == 0.0);
 }
 
+TEST_CASE("a codec that sends as much as none has no gain, whatever its steps took") {
+  const BenchReport report{
+      "demo",
+      "bench-comm-1",
+      {sum_over(kGigabit), by("same", 0.9, 100e6), by("powersgd:4", 0.8, 100.01e6)}};
+  const auto gains = codec_gains(report.results);
+  CHECK(gains[0].speed_up == 1.0);
+  CHECK_FALSE(gains[1].speed_up);
+  CHECK(gains[1].pays_below == 0.0);
+  CHECK(text_of(report, Detail::usual, {}).str().find("800.0         -       never") !=
+        std::string::npos);
+  CHECK_FALSE(view_of(report).root["results"][2].contains("speed_up"));
+}
+
 TEST_CASE("ranks of one node have no link to compare on") {
   BenchResult sum = sum_over(kGigabit);
   sum.network_bytes = 0;
   const auto gains = codec_gains({sum, by("same", 0.2, 0), by("int8", 0.4, 0)});
-  CHECK(gains[1].speed_up == doctest::Approx(0.5));
+  CHECK(gains[1].speed_up.value() == doctest::Approx(0.5));
   CHECK_FALSE(gains[1].pays_below);
 }
 
@@ -82,7 +96,7 @@ TEST_CASE("the table, the JSON and the page show the gains") {
   CHECK(text.find("same   100000000     900.0     1.000             -\n") != std::string::npos);
   CHECK(text.find("int8    25000000     600.0     1.500  2.000 Gbit/s\n") != std::string::npos);
   CHECK(text.find("fp16    50000000     500.0     1.800      any link\n") != std::string::npos);
-  CHECK(text.find("network: 1.000 Gbit/s sent by the busiest rank") != std::string::npos);
+  CHECK(text.find("network: 1.000 Gbit/s sent by the busiest node") != std::string::npos);
   CHECK(text.find("GRADIENTS") == std::string::npos);
   const View view = view_of(report);
   CHECK(view.root["results"][2]["codec"] == "int8");

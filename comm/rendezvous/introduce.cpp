@@ -1,6 +1,4 @@
-#include "comm/rendezvous/connections.hpp"
-
-#include <netinet/in.h>
+#include "comm/rendezvous/introduce.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,36 +11,20 @@
 #include <string_view>
 #include <utility>
 
-#include "base/counted.hpp"
 #include "base/descriptors.hpp"
 #include "base/error.hpp"
-#include "base/names.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/rendezvous/fabric_source.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/introduction.hpp"
+#include "comm/rendezvous/network_report.hpp"
 #include "comm/rendezvous/round.hpp"
 #include "comm/transports/tcp_socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-/// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
-/// rank would measure its networks (or kFailed: then the reason is in place of the address),
-/// algorithm (0 if none is named), library of collectives,
-/// address; length of the card for the fabric, card; number of
-/// further networks, addresses there; number of further devices of fabrics, and for each the length
-/// of its card, card.
-constexpr std::size_t kHead = 6;
-constexpr std::size_t kMaxAddress = 255;
-constexpr std::size_t kCard = kHead + kMaxAddress;
-constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
-constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
-constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
-constexpr std::size_t kIntroduction = kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom;
-using Introduction = std::array<std::byte, kIntroduction>;
-constexpr std::byte kFailed{2};
 
 /// An answer has a bit for each way in which a rank can be reached.
 using Answer = std::array<std::byte, 1>;
@@ -58,11 +40,6 @@ std::unique_ptr<SharedMemoryTransport> shared_memory_transport(const Connections
     return nullptr;  // This host has no memory to share: sockets are used.
   }
 }
-
-struct FabricAttempt {
-  std::unique_ptr<FabricTransport> transport{};
-  std::string lack{};  ///< That of fabric::OpenedEndpoint.
-};
 
 FabricAttempt fabric_transport(const Connections& connections,
                                const fabric::FabricSettings& settings, const Wishes& wishes) try {
@@ -103,6 +80,19 @@ TriedWays open_ways(const Connections& connections, const Wishes& wishes) {
   return ways;
 }
 
+/// Returns the address in shared memory, empty for none.
+std::vector<std::byte> address_of(const TriedWays& ways) {
+  return ways.shared ? ways.shared->address() : std::vector<std::byte>();
+}
+
+/// Returns the cards of the fabrics by number of their device, empty for none.
+std::vector<std::vector<std::byte>> cards_of(const TriedWays& ways) {
+  std::vector<std::vector<std::byte>> cards;
+  for (const FabricTransport* const fabric : ways.fabrics())
+    cards.push_back(fabric == nullptr ? std::vector<std::byte>() : fabric->own_card());
+  return cards;
+}
+
 void keep(Connections& connections, TriedWays&& ways) {
   connections.shared = std::move(ways.shared);
   connections.fabric = std::move(ways.first.transport);
@@ -111,115 +101,10 @@ void keep(Connections& connections, TriedWays&& ways) {
       connections.further_fabrics.push_back({i + 1, std::move(ways.further[i]), nullptr});
 }
 
-/// Puts the length of some bytes at one place, and the bytes at another.
-void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
-         std::span<const std::byte> bytes) {
-  into[length_at] = static_cast<std::byte>(bytes.size());
-  std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(bytes_at));
-}
-
-std::span<const std::byte> bytes_in(const Introduction& from, std::size_t length_at,
-                                    std::size_t bytes_at) {
-  return std::span(from).subspan(bytes_at, std::to_integer<std::size_t>(from[length_at]));
-}
-
-/// Returns the place of the length of a device's card.
-std::size_t place_of_card(std::size_t device) {
-  return device == 0 ? kCard : kDevices + 1 + (device - 1) * kCardRoom;
-}
-
-std::span<const std::byte> card_in(const Introduction& from, std::size_t device) {
-  return bytes_in(from, place_of_card(device), place_of_card(device) + 1);
-}
-
-Introduction introduction_of(const TriedWays& ways, const Wishes& wishes) {
-  Introduction mine{};
-  mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
-  mine[2] = static_cast<std::byte>(wishes.transport);
-  mine[3] = static_cast<std::byte>(wishes.may_measure);
-  mine[4] = static_cast<std::byte>(wishes.algorithm ? 1 + static_cast<int>(*wishes.algorithm) : 0);
-  mine[5] = static_cast<std::byte>(wishes.collectives);
-  if (ways.shared) put(mine, 0, kHead, ways.shared->address());
-  const auto fabrics = ways.fabrics();
-  mine[kDevices] = static_cast<std::byte>(ways.further.size());
-  for (std::size_t device = 0; device < fabrics.size(); ++device) {
-    const std::size_t place = place_of_card(device);
-    if (fabrics[device] != nullptr) put(mine, place, place + 1, fabrics[device]->own_card());
-  }
-  mine[kFurther] = static_cast<std::byte>(wishes.further.size());
-  auto place = mine.begin() + kFurther + 1;
-  for (const Endpoint& address : wishes.further)
-    place = std::ranges::copy(encode(address), place).out;
-  return mine;
-}
-
-/// Returns the introduction of a rank that cannot go on, which has the reason.
-Introduction farewell_of(const Error& reason) {
-  Introduction mine{};
-  mine[3] = kFailed;
-  const std::string text = std::string(reason.what()).substr(0, kMaxAddress);
-  put(mine, 0, kHead, std::as_bytes(std::span(text)));
-  return mine;
-}
-
-/// Throws remote if this is the introduction of a rank that cannot go on.
-void check_has_come(const Introduction& theirs, Rank rank) {
-  if (theirs[3] != kFailed) return;
-  const auto reason = bytes_in(theirs, 0, kHead);
-  const std::string text(reinterpret_cast<const char*>(reason.data()), reason.size());
-  throw Error(ErrorKind::remote,
-              printable(text, kMaxAddress) + " (rank " + std::to_string(rank.value) + " says so)");
-}
-
-/// Returns a rank's addresses on further networks. Throws usage if they are not as many as this
-/// rank's.
-std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
-                                 const std::vector<Endpoint>& mine) {
-  const auto count = std::to_integer<std::size_t>(theirs[kFurther]);
-  if (count != mine.size())
-    throw Error(ErrorKind::usage,
-                "rank " + std::to_string(rank.value) + " has " + counted(count + 1, "interface") +
-                    " in FASTGPU_COMM_INTERFACE, and this one " + std::to_string(mine.size() + 1) +
-                    ": all ranks need the same number");
-  std::vector<Endpoint> addresses;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto bytes = std::span(theirs).subspan(kFurther + 1 + i * kEndpointBytes, kEndpointBytes);
-    auto address = decode_endpoint(bytes);
-    if (!address || address->family != mine[i].family)
-      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) +
-                                        " has no usable address on interface number " +
-                                        std::to_string(i + 2) + " of FASTGPU_COMM_INTERFACE");
-    if (address->is_link_local()) address->zone = mine[i].zone;
-    addresses.push_back(*address);
-  }
-  return addresses;
-}
-
-/// Throws usage if a rank has another value of a variable that all ranks need to have alike.
-void check_shared_wishes(const Introduction& theirs, Rank rank, const Introduction& mine) {
-  constexpr std::pair<std::size_t, const char*> kShared[] = {{2, "FASTGPU_COMM_TRANSPORT"},
-                                                             {4, "FASTGPU_COMM_ALGORITHM"},
-                                                             {5, "FASTGPU_COMM_COLLECTIVES"}};
-  for (const auto& [place, name] : kShared)
-    if (theirs[place] != mine[place])
-      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has another " + name +
-                                        ": all ranks need the same");
-}
-
-/// Throws usage if a rank has not named as many devices as this one.
-void check_devices(const Introduction& theirs, Rank rank, std::size_t mine) {
-  const auto count = std::to_integer<std::size_t>(theirs[kDevices]);
-  if (count == mine) return;
-  throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has " +
-                                    counted(count + 1, "device") +
-                                    " in FASTGPU_COMM_FABRIC_DEVICE, and this one " +
-                                    std::to_string(mine + 1) + ": all ranks need the same number");
-}
-
 /// Connects to the rank with that introduction in each way that is possible, and returns these.
 std::byte connect(Rank rank, const Introduction& theirs, const TriedWays& tried) {
   std::byte ways{};
-  const auto address = bytes_in(theirs, 0, kHead);
+  const auto address = address_in(theirs);
   if (tried.shared && !address.empty() && tried.shared->connect(rank, address)) ways |= kByMemory;
   const auto fabrics = tried.fabrics();
   for (std::size_t device = 0; device < fabrics.size(); ++device) {
@@ -242,126 +127,6 @@ bool agree(Rank rank, std::byte ways, const TriedWays& tried) {
     if (!by_fabric && fabrics[device] != nullptr) fabrics[device]->disconnect(rank);
   }
   return ways != std::byte{};
-}
-
-/// Returns the provider of a rank's fabric, or "none".
-std::string provider_in(const Introduction& theirs) {
-  const auto card = card_in(theirs, 0);
-  return card.empty() ? "none" : fabric::decode_card(card).provider;
-}
-
-std::string provider_of(const FabricTransport* fabric) {
-  return fabric == nullptr ? "none" : fabric->traits().provider;
-}
-
-/// Returns the kind of an address of IP: libfabric has them as sockaddr_in and sockaddr_in6.
-std::string kind_of_address(std::size_t bytes) {
-  if (bytes == sizeof(sockaddr_in)) return "IPv4";
-  if (bytes == sizeof(sockaddr_in6)) return "IPv6";
-  return counted(bytes, "byte");
-}
-
-/// The reason for which no fabric connects two ranks, and the remedy.
-struct Mismatch {
-  std::string reason{};
-  std::string remedy = "Set the same FASTGPU_COMM_FABRIC for all ranks";
-};
-
-Mismatch mismatch_of(const FabricTransport* fabric, const Introduction& theirs) {
-  const std::string there = provider_in(theirs);
-  const std::string here = provider_of(fabric);
-  const Mismatch providers{.reason = there + " there, " + here + " here"};
-  if (there != here || fabric == nullptr) return providers;
-  const std::size_t theirs_has = fabric::decode_card(card_in(theirs, 0)).address.size();
-  const std::size_t ours_has = fabric->card().address.size();
-  if (theirs_has == ours_has) return providers;
-  return {here + " has addresses of two kinds, " + kind_of_address(theirs_has) + " there, " +
-              kind_of_address(ours_has) + " here",
-          "Name devices with addresses of one kind by FASTGPU_COMM_FABRIC_DEVICE"};
-}
-
-/// Throws, on both sides, where a fabric is a must and two ranks have none together.
-void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
-                  const Introduction& theirs) {
-  if (wishes.fabric.need != fabric::FabricNeed::must) return;
-  const std::string wanted = wishes.transport == NetworkTransport::hybrid ? "hybrid" : "fabric";
-  const Mismatch mismatch = mismatch_of(fabric, theirs);
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + wanted + "', but rank " +
-                                    std::to_string(rank.value) +
-                                    " is not reached by one: " + mismatch.reason + ". " +
-                                    mismatch.remedy + ", or FASTGPU_COMM_TRANSPORT=tcp");
-}
-
-/// Returns why this machine's RDMA device does not carry the messages to a rank that is reached by
-/// TCP; empty if there is no such device.
-std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs) {
-  if (!fabric.transport) return fabric.lack;
-  if (!fabric.transport->traits().is_hardware) return {};
-  return "rank " + std::to_string(rank.value) + " has no matching fabric (" +
-         mismatch_of(fabric.transport.get(), theirs).reason + ")";
-}
-
-/// A network that carries messages in place of an RDMA device, and the variable that asks for it.
-struct Substitute {
-  std::string name = "TCP";
-  std::string wish = "FASTGPU_COMM_TRANSPORT=tcp";
-};
-
-/// Returns the report on a network that is slower than the machine's best; empty without a reason.
-/// One rank of a node makes it.
-std::string report_of_slow_network(const Connections& connections, const Substitute& carrier,
-                                   const std::string& reason) {
-  const auto is_first = [&](const std::vector<Rank>& node) {
-    return node.front() == connections.rank;
-  };
-  if (reason.empty() || std::ranges::none_of(connections.topology.nodes, is_first)) return {};
-  return "rank " + std::to_string(connections.rank.value) +
-         ": its machine has an RDMA device, but " + carrier.name +
-         " carries messages to other machines: " + reason +
-         ". FASTGPU_COMM_REQUIRE=fabric makes this an error, " + carrier.wish +
-         " is without this message";
-}
-
-/// Returns the report on TCP, or on a fabric in software; both reasons may be empty.
-std::string network_report(const Connections& connections, const std::string& reason_for_tcp,
-                           const std::string& reason_for_software) {
-  if (reason_for_software.empty() || connections.topology.nodes.size() < 2)
-    return report_of_slow_network(connections, {}, reason_for_tcp);
-  const std::string provider = provider_of(connections.fabric.get());
-  return report_of_slow_network(connections, {provider, "FASTGPU_COMM_FABRIC=" + provider},
-                                reason_for_software);
-}
-
-bool is_by_fabric(const Connections& connections, Rank rank) {
-  return (connections.fabric && connections.fabric->reaches(rank)) ||
-         std::ranges::any_of(connections.further_fabrics, [&](const FurtherFabric& further) {
-           return further.fabric->reaches(rank);
-         });
-}
-
-/// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
-/// memory with this one. `software` is empty, or says why a fabric without a device was taken,
-/// which the user has not named.
-void check_requirement(const Connections& connections, const Wishes& wishes,
-                       const std::string& reason, const std::string& software) {
-  if (!wishes.fabric.is_required) return;
-  for (Rank rank{0}; rank.value < connections.size; ++rank.value) {
-    if (rank == connections.rank) continue;
-    if (connections.shared && connections.shared->reaches(rank)) continue;
-    if (!software.empty())
-      throw Error(ErrorKind::capacity,
-                  "rank " + std::to_string(connections.rank.value) +
-                      ": FASTGPU_COMM_REQUIRE is 'fabric', but only " +
-                      provider_of(connections.fabric.get()) +
-                      ", which uses no such device, carries messages to rank " +
-                      std::to_string(rank.value) + ": " + software);
-    if (is_by_fabric(connections, rank)) continue;
-    throw Error(ErrorKind::capacity, "rank " + std::to_string(connections.rank.value) +
-                                         ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
-                                         "messages to rank " +
-                                         std::to_string(rank.value) +
-                                         (reason.empty() ? "" : ": " + reason));
-  }
 }
 
 /// Returns whether the user has named what is to carry messages.
@@ -518,15 +283,15 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                          .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
 
-  const Introduction mine = introduction_of(ways, wishes);
+  const Introduction mine = introduction_of(address_of(ways), cards_of(ways), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
     check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
     answers[r] = {connect({static_cast<int>(r)}, theirs, ways)};
-    sockets.wished[r] = std::to_integer<int>(theirs[1]);
-    sockets.may_measure[r] = theirs[3] != std::byte{};
+    sockets.wished[r] = flows_in(theirs);
+    sockets.may_measure[r] = may_measure_in(theirs);
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {

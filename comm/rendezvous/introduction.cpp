@@ -1,0 +1,136 @@
+#include "comm/rendezvous/introduction.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/counted.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::size_t kHead = 6;
+constexpr std::size_t kMaxAddress = 255;
+constexpr std::size_t kCard = kHead + kMaxAddress;
+constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
+constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
+constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
+static_assert(kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom == kIntroductionBytes);
+constexpr std::byte kFailed{2};
+
+/// Puts the length of some bytes at one place, and the bytes at another.
+void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
+         std::span<const std::byte> bytes) {
+  into[length_at] = static_cast<std::byte>(bytes.size());
+  std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(bytes_at));
+}
+
+std::span<const std::byte> bytes_in(const Introduction& from, std::size_t length_at,
+                                    std::size_t bytes_at) {
+  return std::span(from).subspan(bytes_at, std::to_integer<std::size_t>(from[length_at]));
+}
+
+/// Returns the place of the length of a device's card.
+std::size_t place_of_card(std::size_t device) {
+  return device == 0 ? kCard : kDevices + 1 + (device - 1) * kCardRoom;
+}
+
+}  // namespace
+
+Introduction introduction_of(std::span<const std::byte> address,
+                             const std::vector<std::vector<std::byte>>& cards,
+                             const Wishes& wishes) {
+  Introduction mine{};
+  mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
+  mine[2] = static_cast<std::byte>(wishes.transport);
+  mine[3] = static_cast<std::byte>(wishes.may_measure);
+  mine[4] = static_cast<std::byte>(wishes.algorithm ? 1 + static_cast<int>(*wishes.algorithm) : 0);
+  mine[5] = static_cast<std::byte>(wishes.collectives);
+  put(mine, 0, kHead, address);
+  mine[kDevices] = static_cast<std::byte>(cards.size() - 1);
+  for (std::size_t device = 0; device < cards.size(); ++device) {
+    const std::size_t place = place_of_card(device);
+    put(mine, place, place + 1, cards[device]);
+  }
+  mine[kFurther] = static_cast<std::byte>(wishes.further.size());
+  auto place = mine.begin() + kFurther + 1;
+  for (const Endpoint& each : wishes.further)
+    place = std::ranges::copy(encode(each), place).out;
+  return mine;
+}
+
+Introduction farewell_of(const Error& reason) {
+  Introduction mine{};
+  mine[3] = kFailed;
+  const std::string text = std::string(reason.what()).substr(0, kMaxAddress);
+  put(mine, 0, kHead, std::as_bytes(std::span(text)));
+  return mine;
+}
+
+std::span<const std::byte> address_in(const Introduction& theirs) {
+  return bytes_in(theirs, 0, kHead);
+}
+
+int flows_in(const Introduction& theirs) {
+  return std::to_integer<int>(theirs[1]);
+}
+
+bool may_measure_in(const Introduction& theirs) {
+  return theirs[3] != std::byte{};
+}
+
+std::span<const std::byte> card_in(const Introduction& from, std::size_t device) {
+  return bytes_in(from, place_of_card(device), place_of_card(device) + 1);
+}
+
+void check_has_come(const Introduction& theirs, Rank rank) {
+  if (theirs[3] != kFailed) return;
+  const auto reason = bytes_in(theirs, 0, kHead);
+  const std::string text(reinterpret_cast<const char*>(reason.data()), reason.size());
+  throw Error(ErrorKind::remote,
+              printable(text, kMaxAddress) + " (rank " + std::to_string(rank.value) + " says so)");
+}
+
+std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
+                                 const std::vector<Endpoint>& mine) {
+  const auto count = std::to_integer<std::size_t>(theirs[kFurther]);
+  if (count != mine.size())
+    throw Error(ErrorKind::usage,
+                "rank " + std::to_string(rank.value) + " has " + counted(count + 1, "interface") +
+                    " in FASTGPU_COMM_INTERFACE, and this one " + std::to_string(mine.size() + 1) +
+                    ": all ranks need the same number");
+  std::vector<Endpoint> addresses;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bytes = std::span(theirs).subspan(kFurther + 1 + i * kEndpointBytes, kEndpointBytes);
+    auto address = decode_endpoint(bytes);
+    if (!address || address->family != mine[i].family)
+      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) +
+                                        " has no usable address on interface number " +
+                                        std::to_string(i + 2) + " of FASTGPU_COMM_INTERFACE");
+    if (address->is_link_local()) address->zone = mine[i].zone;
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+void check_shared_wishes(const Introduction& theirs, Rank rank, const Introduction& mine) {
+  constexpr std::pair<std::size_t, const char*> kShared[] = {{2, "FASTGPU_COMM_TRANSPORT"},
+                                                             {4, "FASTGPU_COMM_ALGORITHM"},
+                                                             {5, "FASTGPU_COMM_COLLECTIVES"}};
+  for (const auto& [place, name] : kShared)
+    if (theirs[place] != mine[place])
+      throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has another " + name +
+                                        ": all ranks need the same");
+}
+
+void check_devices(const Introduction& theirs, Rank rank, std::size_t mine) {
+  const auto count = std::to_integer<std::size_t>(theirs[kDevices]);
+  if (count == mine) return;
+  throw Error(ErrorKind::usage, "rank " + std::to_string(rank.value) + " has " +
+                                    counted(count + 1, "device") +
+                                    " in FASTGPU_COMM_FABRIC_DEVICE, and this one " +
+                                    std::to_string(mine + 1) + ": all ranks need the same number");
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,58 @@
+// What a rank says of itself to all others before messages go between them: how it can be reached,
+// and what it wishes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/fabric/card.hpp"
+#include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/rank_environment.hpp"
+
+namespace fastgpu::comm {
+
+/// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
+/// rank would measure its networks (or that it cannot go on: then the reason is in place of the
+/// address), algorithm (0 if none is named), library of collectives, address; length of the card
+/// for the fabric, card; number of further networks, addresses there; number of further devices of
+/// fabrics, and for each the length of its card, card.
+constexpr std::size_t kIntroductionBytes = 6 + 255 + 1 + fabric::kMaxCard + 1 +
+                                           (kMostInterfaces - 1) * kEndpointBytes + 1 +
+                                           (fabric::kMostDevices - 1) * (1 + fabric::kMaxCard);
+using Introduction = std::array<std::byte, kIntroductionBytes>;
+
+/// Returns the introduction of a rank. `address` is that in shared memory, and `cards` are those of
+/// its fabrics by number of their device; each is empty where there is none.
+Introduction introduction_of(std::span<const std::byte> address,
+                             const std::vector<std::vector<std::byte>>& cards,
+                             const Wishes& wishes);
+
+/// Returns the introduction of a rank that cannot go on, which has the reason.
+Introduction farewell_of(const Error& reason);
+
+std::span<const std::byte> address_in(const Introduction& theirs);
+std::span<const std::byte> card_in(const Introduction& theirs, std::size_t device);
+int flows_in(const Introduction& theirs);
+bool may_measure_in(const Introduction& theirs);
+
+/// Throws ErrorKind::remote if this is the introduction of a rank that cannot go on.
+void check_has_come(const Introduction& theirs, Rank rank);
+
+/// Returns a rank's addresses on further networks. Throws ErrorKind::usage if they are not as many
+/// as this rank's.
+std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,
+                                 const std::vector<Endpoint>& mine);
+
+/// Throws ErrorKind::usage if a rank has another value of a variable that all ranks need to have
+/// alike.
+void check_shared_wishes(const Introduction& theirs, Rank rank, const Introduction& mine);
+
+/// Throws ErrorKind::usage if a rank has not named as many further devices as this one.
+void check_devices(const Introduction& theirs, Rank rank, std::size_t mine);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,40 @@
+// The network that carries messages, held against the one that the user wants, and against the best
+// one of the machine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/rendezvous/connections.hpp"
+#include "comm/rendezvous/introduction.hpp"
+#include "comm/transports/fabric_transport.hpp"
+
+namespace fastgpu::comm {
+
+struct FabricAttempt {
+  std::unique_ptr<FabricTransport> transport{};
+  std::string lack{};  ///< That of fabric::OpenedEndpoint.
+};
+
+/// Throws ErrorKind::usage, on both sides, where a fabric is a must and two ranks have none
+/// together.
+void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
+                  const Introduction& theirs);
+
+/// Returns why this machine's RDMA device does not carry the messages to a rank that is reached by
+/// TCP; empty if there is no such device.
+std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs);
+
+bool is_by_fabric(const Connections& connections, Rank rank);
+
+/// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
+/// memory with this one. `software` is empty, or says why a fabric without a device was taken,
+/// which the user has not named.
+void check_requirement(const Connections& connections, const Wishes& wishes,
+                       const std::string& reason, const std::string& software);
+
+/// Returns the report on TCP, or on a fabric in software; both reasons may be empty.
+std::string network_report(const Connections& connections, const std::string& reason_for_tcp,
+                           const std::string& reason_for_software);
+
+}  // namespace fastgpu::comm

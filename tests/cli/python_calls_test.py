@@ -1,0 +1,201 @@
+"""The calls of the Python package, with a program in place of fastgpu: python_calls_test.py
+
+The program notes its words and the variables whose names begin with T_, and answers as it is told.
+"""
+
+import contextlib
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cli/python"))
+import fastgpu
+import suite
+from fastgpu import _command
+from suite import assert_equal, assert_in, assert_not_in, assert_raises, assert_true
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = """#!{python}
+import json, os, pathlib, sys
+folder = pathlib.Path({folder!r})
+seen = {{name: os.environ[name] for name in os.environ if name.startswith("T_")}}
+with open(folder / "seen", "a") as file:
+    file.write(json.dumps([sys.argv[1:], seen]) + "\\n")
+answers = json.loads((folder / "answers").read_text())
+(folder / "answers").write_text(json.dumps(answers[1:]))
+print(json.dumps(answers[0]))
+"""
+
+
+class Played:
+    """The program, its answers, and what it was asked."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        program = self.folder / "fastgpu"
+        program.write_text(PROGRAM.format(python=sys.executable, folder=str(folder)))
+        program.chmod(0o755)
+        (self.folder / "seen").touch()
+        fastgpu.use(program=str(program))
+
+    def answers(self, *documents):
+        (self.folder / "answers").write_text(json.dumps(documents))
+
+    def job(self, nodes=1):
+        self.answers(cluster_document(nodes))
+        return fastgpu.find_job("demo")
+
+    @property
+    def seen(self):
+        return [json.loads(line) for line in (self.folder / "seen").read_text().splitlines()]
+
+    @property
+    def words(self):
+        return self.seen[-1][0]
+
+
+@contextlib.contextmanager
+def played(_):
+    with tempfile.TemporaryDirectory(prefix="fastgpu-python-") as folder:
+        yield Played(folder)
+
+
+def cluster_document(nodes=1):
+    return {
+        "schema": "fastgpu.cluster/1",
+        "name": "demo",
+        "nodes": [{"name": f"demo-{i}", "index": i} for i in range(nodes)],
+    }
+
+
+def job_document(job_id="train-1", state="running", exit_code=None):
+    return {"schema": "fastgpu.job/1", "id": job_id, "state": state, "exit_code": exit_code}
+
+
+def jobs_document(*jobs):
+    return {"schema": "fastgpu.jobs/1", "jobs": list(jobs)}
+
+
+def host_document(**host):
+    usual = {"name": "demo-0", "error": None, "exit_code": 0, "stdout": "", "stderr": ""}
+    return {"schema": "fastgpu.exec/1", "hosts": [{**usual, **host}]}
+
+
+def test_an_array_is_a_run_with_a_run_for_each_index(fake):
+    job = fake.job()
+    fake.answers(
+        jobs_document(job_document("a-1.1", "queued"), job_document("a-1.2", "queued")),
+        jobs_document(job_document("a-1.1", "running"), job_document("a-1.2", "queued")),
+        jobs_document(job_document("a-1.1", "succeeded", 0), job_document("a-1.2", "failed", 3)),
+        jobs_document(job_document("a-1.1", "succeeded", 0), job_document("a-1.2", "failed", 3)),
+        jobs_document(),
+    )
+    run = job.launch(["true"], array=[1, 2])
+    assert_in("--array=1,2", fake.words)
+    assert_equal((run.id, [one.id for one in run.runs]), ("a-1", ["a-1.1", "a-1.2"]))
+    assert_equal(run.state, "running")
+    assert_equal(fake.words[:3], ["get", "jobs", "a-1"])
+    assert_equal(run.wait(), 3)
+    assert_equal(fake.words[:3], ["wait", "job", "a-1"])
+    assert_equal(run.state, "failed")
+    run.cancel()
+    assert_equal(fake.words[:3], ["cancel", "job", "a-1"])
+
+
+def test_an_array_of_one_job_is_waited_for(fake):
+    job = fake.job()
+    fake.answers(jobs_document(job_document("a-1.7", "queued")), job_document("a-1.7", "lost"))
+    assert_equal(job.launch("true", array="7").wait(), 1)
+
+
+def test_a_launch_that_starts_nothing_is_refused(fake):
+    job = fake.job()
+    fake.answers({"schema": "fastgpu.plan/1"})
+    with assert_raises(fastgpu.Error) as refused:
+        job.launch("true", dry_run=True)
+    assert_in("fastgpu.plan/1", str(refused.exception))
+    missing = {"schema": "fastgpu.error/1", "error": {"message": "none", "kind": "not_found"}}
+    fake.answers(missing, {"schema": "fastgpu.plan/1"})
+    with assert_raises(fastgpu.Error) as refused:
+        fastgpu.make_job("demo", dry_run=True)
+    assert_in("fastgpu.plan/1", str(refused.exception))
+
+
+def test_a_text_is_a_line_for_the_shell(fake):
+    job = fake.job()
+    fake.answers(job_document())
+    job.launch("echo hi")
+    assert_equal(fake.words[-4:], ["--", "sh", "-c", "echo hi"])
+    fake.answers(job_document())
+    job.launch([pathlib.Path("/bin/echo"), 3])
+    assert_equal(fake.words[-3:], ["--", "/bin/echo", "3"])
+
+
+def test_values_of_variables_are_texts_numbers_and_paths(fake):
+    job = fake.job()
+    fake.answers(job_document())
+    values = {"T_N": 1, "T_LR": 0.5, "T_TEXT": "a b", "T_PATH": pathlib.Path("/data")}
+    job.launch("true", env=values)
+    assert_equal(fake.seen[-1][1], {"T_N": "1", "T_LR": "0.5", "T_TEXT": "a b", "T_PATH": "/data"})
+    assert_true("--env=T_N" in fake.words and "a b" not in " ".join(fake.words), fake.words)
+    before = len(fake.seen)
+    for value in (True, None, ["a"], b"a", "a\0b"):
+        with assert_raises(fastgpu.Error) as refused:
+            job.launch("true", env={"T_N": value})
+        assert_in("T_N", str(refused.exception))
+        assert_equal(refused.exception.kind, "usage")
+    with assert_raises(fastgpu.Error):
+        job.launch("true", env={"A=B": "c"})
+    assert_equal(len(fake.seen), before, "commands after a refusal")
+
+
+def test_a_list_is_one_value_with_commas_or_repeats_the_flag(fake):
+    job = fake.job()
+    fake.answers(job_document())
+    job.launch("true", retry=1, on=["hang", "failure"], host=("demo-0", "demo-1"), after=["a", "b"])
+    for word in ("--on=hang,failure", "--host=demo-0,demo-1", "--after=a", "--after=b"):
+        assert_in(word, fake.words)
+
+
+def test_all_flags_with_a_list_of_values_are_joined_by_commas(_):
+    pages = (ROOT / "docs/reference/commands").glob("*.md")
+    found = {
+        flag.replace("-", "_")
+        for page in pages
+        for flag in re.findall(r"^  .*--([a-z-]+) \S+,\.\.\.", page.read_text(), re.M)
+    }
+    assert_true({"on", "host"} <= found, found)
+    assert_equal(found - _command._COMMA_LISTS, set())
+
+
+def test_a_host_that_fails_by_itself_is_an_error_with_its_kind(fake):
+    job = fake.job()
+    failure = {"kind": "timeout", "message": "no answer within 2s"}
+    fake.answers(host_document(error=failure, exit_code=None))
+    with assert_raises(fastgpu.Error) as failed:
+        job.run("sleep 10", max_wait_sec=2)
+    assert_equal(
+        str(failed.exception), "demo-0: command 'sleep 10': no answer within 2s", "the message"
+    )
+    assert_equal(failed.exception.kind, "timeout")
+    fake.answers(host_document(error=failure))
+    with assert_raises(fastgpu.Error) as failed:
+        job.upload("data")
+    assert_not_in("{", str(failed.exception))
+    assert_equal(failed.exception.kind, "timeout")
+
+
+def test_a_program_that_fails_is_a_command_error(fake):
+    job = fake.job()
+    fake.answers(host_document(exit_code=3, stderr="step\nwhy\n"))
+    with assert_raises(fastgpu.CommandError) as failed:
+        job.run("false")
+    assert_in("returned status 3: why", str(failed.exception))
+    assert_equal(failed.exception.exit_code, 3)
+
+
+if __name__ == "__main__":
+    suite.main(suite.tests_of(globals()), played, sys.argv[1:])
