@@ -73,8 +73,8 @@ class Engine final : private RunnerEvents {
   /// Begins, and waits until it is done. Throws what `start` and `wait` throw.
   void run(Work&& work, Reminder* reminder = nullptr);
 
-  /// Starts the engine's own thread unless it runs. Throws ErrorKind::local if there is no room for
-  /// it.
+  /// Starts the engine's own thread unless it runs. Throws ErrorKind::local if a limit
+  /// forbids it.
   void start_driver();
   /// Lets that thread drive from now on while no thread waits; starts it as `start_driver` does.
   void drive_in_background();

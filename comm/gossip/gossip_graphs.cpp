@@ -67,7 +67,7 @@ GossipGraph ring_graph(int members) {
   return graph;
 }
 
-/// The edges of a hypercube; with a number of members that is no power of two, those that have both
+/// The edges of a hypercube; unless the number of members is a power of two, those that have both
 /// ends. It is connected: clearing the lowest bit leads to a lower member.
 GossipGraph hypercube_graph(int members) {
   GossipGraph graph = empty_graph(members);

@@ -27,7 +27,7 @@ constexpr std::size_t kIntroductionBytes = 6 + 255 + 1 + fabric::kMaxCard + 1 +
 using Introduction = std::array<std::byte, kIntroductionBytes>;
 
 /// Returns the introduction of a rank. `address` is that in shared memory, and `cards` are those of
-/// its fabrics by number of their device; each is empty where there is none.
+/// its fabrics by number of their device; empty for a missing one.
 Introduction introduction_of(std::span<const std::byte> address,
                              const std::vector<std::vector<std::byte>>& cards,
                              const Wishes& wishes);

@@ -22,7 +22,7 @@ void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric
                   const Introduction& theirs);
 
 /// Returns why this machine's RDMA device does not carry the messages to a rank that is reached by
-/// TCP; empty if there is no such device.
+/// TCP; empty without such a device.
 std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs);
 
 bool is_by_fabric(const Connections& connections, Rank rank);

@@ -173,7 +173,7 @@ void Reconnections::accept_for(Clock::duration duration, Lock& lock) {
   try {
     peers = acceptor_.accept_some(Deadline(std::chrono::ceil<std::chrono::milliseconds>(duration)));
   } catch (const Error&) {
-    std::this_thread::sleep_for(kAcceptSlice);  // There is no descriptor for it now.
+    std::this_thread::sleep_for(kAcceptSlice);  // The process has too few descriptors now.
   }
   lock.lock();
   for (auto& [peer, accepted] : peers) {

@@ -39,7 +39,7 @@ class CarrierClient {
 /// The listener of that transport, and its owner. One thread at a time.
 class FlowCarrier final : public TransportEvents {
  public:
-  /// Borrows `reports`, which get what is no message: warnings, and descriptors.
+  /// Borrows `reports`, which get warnings and descriptors.
   explicit FlowCarrier(TransportEvents& reports) : reports_(reports) {}
   ~FlowCarrier() override = default;
   FlowCarrier(const FlowCarrier&) = delete;

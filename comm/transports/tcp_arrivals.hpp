@@ -39,7 +39,7 @@ class TcpArrivals {
   /// Keeps a copy of a chunk. Throws ErrorKind::remote for bytes that were sent twice.
   void keep(const Frame& chunk, std::span<const std::byte> bytes);
 
-  /// Takes what is here of a message; nothing if there is none.
+  /// Takes what is here of a message; nothing before its first part.
   TcpArrival take(MessageTag tag);
 
   void clear() noexcept;

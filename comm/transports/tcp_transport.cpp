@@ -545,7 +545,7 @@ bool TcpTransport::look_for_silence(TcpPeer& peer) {
   return is_heard || look_for_answers_elsewhere(peer);
 }
 
-/// All connections are silent, or there are none: asks by other networks for an answer, and returns
+/// No connection answers: asks by other networks for an answer, and returns
 /// whether one has come.
 bool TcpTransport::look_for_answers_elsewhere(TcpPeer& peer) {
   bool is_heard = false;

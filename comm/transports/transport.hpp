@@ -121,7 +121,7 @@ struct LinkCounters {
   std::uint64_t direct_bytes = 0;  ///< The bytes that went directly from or to a GPU's memory.
   std::uint64_t failures = 0;      ///< Connections that were given up while their peer went on.
   std::uint64_t reconnects = 0;    ///< Connections that were made in place of these.
-  std::uint64_t connections = 0;   ///< Connections that are open now; 0 where there are none.
+  std::uint64_t connections = 0;   ///< The number of open connections.
 
   void count_sent(std::size_t bytes) noexcept {
     ++frames_sent;
