@@ -381,8 +381,8 @@ def test_a_job_that_is_interrupted_before_it_begins_says_so(user):
     assert_in("error: job early-1 was cancelled before it began\n", err.decode())
     shown = json.loads(user.run("describe", "job", "early", "-o", "json").out)
     assert_equal((shown["reason"], shown["cause"]), ("cancelled before it began", "cancelled"))
-    done = user.run("logs", "early", code=1)
-    assert_in("the job has not begun there", done.err)
+    done = user.run("logs", "early", code=6)
+    assert_in("job early-1 never started: cancelled before it began", done.err)
 
 
 def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):
