@@ -545,8 +545,7 @@ bool TcpTransport::look_for_silence(TcpPeer& peer) {
   return is_heard || look_for_answers_elsewhere(peer);
 }
 
-/// No connection answers: asks by other networks for an answer, and returns
-/// whether one has come.
+/// No connection answers: asks by other networks, and returns whether an answer has come.
 bool TcpTransport::look_for_answers_elsewhere(TcpPeer& peer) {
   bool is_heard = false;
   for (std::size_t f = 0; f < peer.flows().size(); ++f) {
