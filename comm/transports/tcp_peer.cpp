@@ -299,7 +299,6 @@ bool TcpPeer::is_carried(std::size_t flow) const noexcept {
 void TcpPeer::ring(std::size_t flow) {
   if (!may_use(flow) || !flows_[flow]->is_idle() || !flows_[flow]->has_room()) return;
   begin(flow, {.frame = {.kind = TcpFrameKind::bell}});
-  write(flow);
 }
 
 void TcpPeer::add(std::unique_ptr<Flow> flow) {

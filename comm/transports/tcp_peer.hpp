@@ -112,7 +112,7 @@ class TcpPeer final : public FrameEvents {
   bool has_connection() const noexcept;
   /// Returns whether the flow by another network is one that both sides know, and is open.
   bool is_carried(std::size_t flow) const noexcept;
-  /// Makes the peer confirm something by this flow, if it is not about to.
+  /// Begins a frame by this flow, which the peer confirms, unless others are on their way.
   void ring(std::size_t flow);
   /// Gives a connection up, for a reason that a warning may state, and notifies the peer.
   void retire(std::size_t flow, const std::string& reason);

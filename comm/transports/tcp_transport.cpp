@@ -553,6 +553,7 @@ bool TcpTransport::look_for_answers_elsewhere(TcpPeer& peer) {
     is_heard = is_heard || Flow::Clock::now() - peer.flows()[f]->last_confirmed < kAnswerTime;
     if (peer.has_connection()) peer.ring(f);
   }
+  write(peer);
   return is_heard;
 }
 
