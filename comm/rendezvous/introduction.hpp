@@ -1,5 +1,4 @@
-// What a rank says of itself to all others before messages go between them: how it can be reached,
-// and what it wishes.
+// The bytes by which a rank introduces itself to another: its addresses, and its settings.
 #pragma once
 
 #include <array>

@@ -103,7 +103,7 @@ class Trainee {
   comm::Multistep& steps() noexcept { return steps_; }
   std::vector<std::vector<T>>& gradients() noexcept { return gradients_; }
 
-  /// What a checkpoint has beside the state of `steps`.
+  /// The part of a checkpoint beside the state of `steps`.
   std::pair<std::vector<std::vector<T>>, int> saved() const { return {parameters_, batch_}; }
   void load(const std::pair<std::vector<std::vector<T>>, int>& saved) {
     for (std::size_t t = 0; t < parameters_.size(); ++t)
@@ -114,7 +114,7 @@ class Trainee {
  private:
   bool has_gradients() const { return comm::averages_gradients(steps_.mode().mode); }
 
-  /// As a framework does that adds to gradients.
+  /// Adds a gradient to what is there, as frameworks do.
   void compute() {
     std::size_t i = 0;
     for (std::size_t t = 0; t < kTensorLengths.size(); ++t)

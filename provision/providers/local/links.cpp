@@ -143,7 +143,7 @@ void make_bridge(NetlinkSocket& socket, const std::string& name, const std::stri
   marked.put_text(IFLA_IFNAME, name).put_text(IFLA_IFALIAS, alias);
   const auto results = socket.request(std::vector{made, marked, without_ipv6(name)});
   check(results[0], "making the bridge " + name);
-  // Without its mark nobody would know whose bridge it is.
+  // A bridge without its mark would stay: `gc` finds bridges by it.
   if (results[1] != 0) delete_links(socket, std::vector{name});
   check(results[1], "marking the bridge " + name);
 }

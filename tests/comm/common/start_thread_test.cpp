@@ -1,4 +1,4 @@
-// What happens where the system has no room for another thread.
+// Threads that a limit of the system refuses.
 #include "comm/common/start_thread.hpp"
 
 #include <doctest/doctest.h>
