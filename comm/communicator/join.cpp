@@ -339,7 +339,7 @@ void connect_further(const JobPlace& place, Mesh& mesh, const FurtherSockets& wa
 }
 
 /// The limit for a measurement of the networks between two ranks.
-constexpr auto kProbeTime = 1s;
+constexpr auto kProbeTime = 2s;
 
 /// Measures the networks between this rank and another, if it is one that does.
 ProbeResult measure(const JobPlace& place, Mesh& mesh, const Connections& connections,
@@ -363,8 +363,9 @@ ProbeResult measure(const JobPlace& place, Mesh& mesh, const Connections& connec
     const ProbedPair pair =
         measure_networks(place.rank, *partner, place.size, std::move(probed), Deadline(kProbeTime));
     return {.pair = place.rank < *partner ? std::optional(pair) : std::nullopt};
-  } catch (const Error&) {
-    return {.has_failed = true};
+  } catch (const Error& e) {
+    return {.failure =
+                e.kind() == ErrorKind::timeout ? ProbeFailure::took_too_long : ProbeFailure::other};
   }
 }
 
@@ -375,14 +376,14 @@ void choose_networks(const JobPlace& place, Mesh& mesh, Connections& connections
   mesh.sockets.clear();
   mesh.sockets.resize(static_cast<std::size_t>(place.size));
   const ProbeResult mine = measure(place, mesh, connections, wishes, further, networks, deadline);
-  const auto pairs = exchange_results(connections, mine, deadline);
-  if (pairs && pairs->empty()) return;
-  const bool is_hybrid = pairs && is_hybrid_better(*pairs);
+  const ProbedJob probed = exchange_results(connections, mine, deadline);
+  if (probed.pairs.empty() && !probed.failed) return;
+  const bool is_hybrid = !probed.failed && is_hybrid_better(probed.pairs);
   if (is_hybrid) become_hybrid(connections, wishes, further);
   if (place.rank != Rank{0}) return;
   std::string& report = connections.network_report;
   if (!report.empty()) report += ". ";
-  report += report_of_probe(pairs.value_or(std::vector<ProbedPair>{}), is_hybrid);
+  report += report_of_probe(probed, is_hybrid);
 }
 
 /// Returns what replaces the connections of a network that comes back. Keeps the listeners.

@@ -35,8 +35,12 @@ constexpr std::size_t kSamples = 7;
 constexpr std::size_t kFewSamples = 3;
 constexpr auto kTimeANetwork = 120ms;
 
-/// A smaller gain is not worth the copies that messages by both networks need.
-constexpr double kLeastGain = 1.05;
+/// The least number of samples of which the lowest and the highest do not count as noise.
+constexpr std::size_t kManySamples = 5;
+
+/// A smaller gain is not worth the copies that messages by both networks need. It may also come
+/// from a limiter of one network, which lets a burst pass after each pause.
+constexpr double kLeastGain = 1.1;
 
 /// The time in which the endpoints of a probe must meet.
 constexpr auto kProbeMeeting = 5s;
@@ -176,16 +180,21 @@ constexpr std::size_t kRates = 6;
 /// The kind of a result, a rank, and the numbers of a ProbedPair.
 using EncodedResult =
     std::array<std::byte, 1 + sizeof(std::uint32_t) + kRates * sizeof(std::uint64_t)>;
-enum class ResultKind : std::uint8_t { none, failed, measured };
+enum class ResultKind : std::uint8_t { none, measured, took_too_long, failed };
+
+ResultKind kind_of(const ProbeResult& result) {
+  if (result.failure)
+    return *result.failure == ProbeFailure::took_too_long ? ResultKind::took_too_long
+                                                          : ResultKind::failed;
+  return result.pair ? ResultKind::measured : ResultKind::none;
+}
 
 EncodedResult encode_result(const ProbeResult& result) {
   EncodedResult bytes{};
   WireWriter out(bytes);
-  const ResultKind kind = result.has_failed ? ResultKind::failed
-                          : result.pair     ? ResultKind::measured
-                                            : ResultKind::none;
+  const ResultKind kind = kind_of(result);
   out.put(static_cast<std::uint8_t>(kind));
-  if (!result.pair) return bytes;
+  if (kind != ResultKind::measured) return bytes;
   out.put(static_cast<std::uint32_t>(result.pair->higher.value));
   for (const ProbedRate& rate : {result.pair->fabric, result.pair->tcp, result.pair->both})
     for (const double number : {rate.median, rate.noise})
@@ -196,10 +205,18 @@ EncodedResult encode_result(const ProbeResult& result) {
 ProbeResult decode_result(const EncodedResult& bytes, Rank from) {
   WireReader in(bytes);
   const auto kind = in.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(ResultKind::measured))
+  if (kind > static_cast<std::uint8_t>(ResultKind::failed))
     throw Error(ErrorKind::remote, "it sent what no rank of this version sends");
-  if (kind != static_cast<std::uint8_t>(ResultKind::measured))
-    return {.has_failed = kind == static_cast<std::uint8_t>(ResultKind::failed)};
+  switch (static_cast<ResultKind>(kind)) {
+    case ResultKind::none:
+      return {};
+    case ResultKind::took_too_long:
+      return {.failure = ProbeFailure::took_too_long};
+    case ResultKind::failed:
+      return {.failure = ProbeFailure::other};
+    case ResultKind::measured:
+      break;
+  }
   ProbedPair pair{.lower = from, .higher = {static_cast<int>(in.get<std::uint32_t>())}};
   for (ProbedRate* const rate : {&pair.fabric, &pair.tcp, &pair.both}) {
     rate->median = static_cast<double>(in.get<std::uint64_t>());
@@ -215,7 +232,8 @@ ProbedRate rate_of(std::vector<double> samples) {
   std::ranges::sort(samples);
   const double median = samples[samples.size() / 2];
   if (samples.size() < kFewSamples) return {median, median};
-  return {median, (samples[samples.size() - 2] - samples[1]) / 2};
+  const std::size_t left_out = samples.size() < kManySamples ? 0 : 1;
+  return {median, (samples[samples.size() - 1 - left_out] - samples[left_out]) / 2};
 }
 
 bool is_hybrid_better(std::span<const ProbedPair> pairs) {
@@ -227,13 +245,18 @@ bool is_hybrid_better(std::span<const ProbedPair> pairs) {
          });
 }
 
-std::string report_of_probe(std::span<const ProbedPair> pairs, bool is_hybrid) {
-  if (pairs.empty())
-    return "FASTGPU_COMM_TRANSPORT=auto takes the fabric alone, because its probe had no result";
-  const ProbedPair& pair = slowest_of(pairs);
-  return "FASTGPU_COMM_TRANSPORT=auto takes " +
-         std::string(is_hybrid ? "the fabric and TCP together" : "the fabric alone") +
-         ": between ranks " + std::to_string(pair.lower.value) + " and " +
+std::string report_of_probe(const ProbedJob& job, bool is_hybrid) {
+  const std::string chosen =
+      "FASTGPU_COMM_TRANSPORT=auto takes " +
+      std::string(is_hybrid ? "the fabric and TCP together" : "the fabric alone");
+  if (job.failed) {
+    const auto& [rank, failure] = *job.failed;
+    return chosen + ", because its probe " +
+           (failure == ProbeFailure::took_too_long ? "took too long" : "failed") + " on rank " +
+           std::to_string(rank.value);
+  }
+  const ProbedPair& pair = slowest_of(job.pairs);
+  return chosen + ": between ranks " + std::to_string(pair.lower.value) + " and " +
          std::to_string(pair.higher.value) + " the fabric carries " + per_second(pair.fabric) +
          ", TCP " + per_second(pair.tcp) + ", both " + per_second(pair.both);
 }
@@ -304,9 +327,8 @@ std::unique_ptr<FabricTransport> open_probed_fabric(const Connections& connectio
   return opened;
 }
 
-std::optional<std::vector<ProbedPair>> exchange_results(const Connections& connections,
-                                                        const ProbeResult& mine,
-                                                        Deadline deadline) {
+ProbedJob exchange_results(const Connections& connections, const ProbeResult& mine,
+                           Deadline deadline) {
   std::vector<ProbeResult> all(static_cast<std::size_t>(connections.size));
   all[static_cast<std::size_t>(connections.rank.value)] =
       decode_result(encode_result(mine), connections.rank);
@@ -315,12 +337,13 @@ std::optional<std::vector<ProbedPair>> exchange_results(const Connections& conne
   round.exchange(out, [&](std::size_t r, const EncodedResult& theirs) {
     all[r] = decode_result(theirs, {static_cast<int>(r)});
   });
-  std::vector<ProbedPair> pairs;
-  for (const ProbeResult& result : all) {
-    if (result.has_failed) return std::nullopt;
-    if (result.pair) pairs.push_back(*result.pair);
+  ProbedJob job;
+  for (int r = 0; r < connections.size; ++r) {
+    const ProbeResult& result = all[static_cast<std::size_t>(r)];
+    if (result.failure && !job.failed) job.failed.emplace(Rank{r}, *result.failure);
+    if (result.pair) job.pairs.push_back(*result.pair);
   }
-  return pairs;
+  return job;
 }
 
 }  // namespace fastgpu::comm

@@ -1,10 +1,12 @@
 // A short measurement when ranks join: whether a fabric carries more alone, or together with TCP.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -26,7 +28,8 @@ struct ProbedRate {
   double most() const noexcept { return median + noise; }
 };
 
-/// Returns the median of samples, and half the range of all but the lowest and the highest.
+/// Returns the median of samples, and half their range; of five or more without the lowest and the
+/// highest.
 ProbedRate rate_of(std::vector<double> samples);
 
 /// The rates between two ranks, each in both directions at once.
@@ -39,11 +42,24 @@ struct ProbedPair {
 };
 
 /// Returns whether both networks together are better for a job: where the fabric is slowest they
-/// carry more by more than the noise, and nowhere less.
+/// carry at least a tenth more, and more than the noise; and nowhere less.
 bool is_hybrid_better(std::span<const ProbedPair> pairs);
 
-/// Returns a sentence on the decision; without pairs the probe has failed.
-std::string report_of_probe(std::span<const ProbedPair> pairs, bool is_hybrid);
+/// How a probe ended that has no result.
+enum class ProbeFailure : std::uint8_t {
+  took_too_long,
+  other,  ///< A network failed, or could not be opened.
+};
+
+/// The results of the probes of a job.
+struct ProbedJob {
+  std::vector<ProbedPair> pairs{};
+  /// The first rank whose probe failed; the pairs do not count then.
+  std::optional<std::pair<Rank, ProbeFailure>> failed{};
+};
+
+/// Returns a sentence on the decision. `job` has a pair or a failure.
+std::string report_of_probe(const ProbedJob& job, bool is_hybrid);
 
 /// Returns the rank with which this one measures: nodes take part in twos, each by its first rank.
 std::optional<Rank> probe_partner(const Topology& topology, Rank self);
@@ -69,12 +85,12 @@ std::unique_ptr<FabricTransport> open_probed_fabric(const Connections& connectio
 
 /// The result of one rank.
 struct ProbeResult {
-  bool has_failed = false;
+  std::optional<ProbeFailure> failure{};
   std::optional<ProbedPair> pair{};  ///< Absent for ranks that measure nothing themselves.
 };
 
-/// Collects the results of all ranks, which call it at once. Absent if a rank has failed.
-std::optional<std::vector<ProbedPair>> exchange_results(const Connections& connections,
-                                                        const ProbeResult& mine, Deadline deadline);
+/// Collects the results of all ranks, which call it at once.
+ProbedJob exchange_results(const Connections& connections, const ProbeResult& mine,
+                           Deadline deadline);
 
 }  // namespace fastgpu::comm

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,11 +28,14 @@ bool is_better(const std::vector<ProbedPair>& pairs) {
 
 TEST_SUITE_BEGIN("comm/rendezvous/network_probe");
 
-TEST_CASE("the noise of a rate is half the range of its samples but the lowest and the highest") {
+TEST_CASE(
+    "the noise of a rate is half the range of its samples, of many without the lowest and "
+    "highest") {
   CHECK(rate_of({}).median == 0);
   const ProbedRate rate = rate_of({100, 1, 90, 120, 110, 1000, 105});
   CHECK(rate.median == 105);
   CHECK(rate.noise == 15);
+  CHECK(rate_of({100, 110, 130}).noise == 15);  // Of few samples all count.
   // Two samples show nothing about their noise.
   CHECK(rate_of({100, 110}).least() == 0);
 }
@@ -42,7 +44,7 @@ TEST_CASE("both networks are taken if they carry more by more than the noise") {
   CHECK(is_better({pair_with({100, 5}, {130, 5})}));
   CHECK_FALSE(is_better({pair_with({100, 5}, {100, 5})}));
   CHECK_FALSE(is_better({pair_with({100, 20}, {130, 15})}));  // The noise is larger than the gain.
-  CHECK_FALSE(is_better({pair_with({100, 0}, {104, 0})}));    // The gain is not worth the copies.
+  CHECK_FALSE(is_better({pair_with({100, 0}, {109, 0})}));    // The gain is not worth the copies.
   CHECK_FALSE(is_better({pair_with({100, 5}, {90, 5})}));
   CHECK_FALSE(is_better({}));
 }
@@ -54,15 +56,20 @@ TEST_CASE("the slowest fabric decides, unless another pair would lose") {
 }
 
 TEST_CASE("the report names the pair whose fabric is slowest") {
-  std::vector<ProbedPair> pairs{pair_with({2e9, 0}, {3e9, 0}), pair_with({1e8, 0}, {1.5e8, 0})};
-  pairs[1].lower = {2};
-  pairs[1].higher = {4};
-  pairs[1].tcp = {6e7, 0};
-  CHECK(report_of_probe(pairs, true) ==
+  ProbedJob job{.pairs = {pair_with({2e9, 0}, {3e9, 0}), pair_with({1e8, 0}, {1.5e8, 0})}};
+  job.pairs[1].lower = {2};
+  job.pairs[1].higher = {4};
+  job.pairs[1].tcp = {6e7, 0};
+  CHECK(report_of_probe(job, true) ==
         "FASTGPU_COMM_TRANSPORT=auto takes the fabric and TCP together: between ranks 2 and 4 the "
         "fabric carries 100 MB/s, TCP 60 MB/s, both 150 MB/s");
-  CHECK(report_of_probe({}, false) ==
-        "FASTGPU_COMM_TRANSPORT=auto takes the fabric alone, because its probe had no result");
+  job.failed = {Rank{4}, ProbeFailure::took_too_long};
+  CHECK(report_of_probe(job, false) ==
+        "FASTGPU_COMM_TRANSPORT=auto takes the fabric alone, because its probe took too long on "
+        "rank 4");
+  job.failed = {Rank{4}, ProbeFailure::other};
+  CHECK(report_of_probe(job, false) ==
+        "FASTGPU_COMM_TRANSPORT=auto takes the fabric alone, because its probe failed on rank 4");
 }
 
 TEST_CASE("nodes measure in twos, each by its first rank") {
@@ -140,7 +147,7 @@ TEST_CASE("a probe of a network that carries nothing ends at its deadline") {
 
 TEST_CASE("all ranks get the same results, in the order of the ranks") {
   auto connections = test::sockets_in_process(3, 20s);
-  std::vector<std::optional<std::vector<ProbedPair>>> got(3);
+  std::vector<ProbedJob> got(3);
   test::run_ranks(connections, [&](Connections& rank) {
     const auto r = static_cast<std::size_t>(rank.rank.value);
     ProbeResult mine;
@@ -149,25 +156,28 @@ TEST_CASE("all ranks get the same results, in the order of the ranks") {
           .lower = {1}, .higher = {2}, .fabric = {10.6, 1}, .tcp = {3, 0}, .both = {20, 2}};
     got[r] = exchange_results(rank, mine, Deadline(20s));
   });
-  for (const auto& pairs : got) {
-    REQUIRE(pairs.has_value());
-    REQUIRE(pairs->size() == 1);
-    CHECK(pairs->front().lower == Rank{1});
-    CHECK(pairs->front().higher == Rank{2});
-    CHECK(pairs->front().fabric.median == 10);  // Rounded, on all of them.
-    CHECK(pairs->front().both.noise == 2);
+  for (const auto& [pairs, failed] : got) {
+    CHECK_FALSE(failed);
+    REQUIRE(pairs.size() == 1);
+    CHECK(pairs.front().lower == Rank{1});
+    CHECK(pairs.front().higher == Rank{2});
+    CHECK(pairs.front().fabric.median == 10);  // Rounded, on all of them.
+    CHECK(pairs.front().both.noise == 2);
   }
 }
 
-TEST_CASE("a probe that has failed on one rank has no result on any") {
-  auto connections = test::sockets_in_process(2, 20s);
-  std::vector<int> has_result(2, 1);
-  test::run_ranks(connections, [&](Connections& rank) {
-    const bool has_failed = rank.rank == Rank{1};
-    const auto pairs = exchange_results(rank, {.has_failed = has_failed}, Deadline(20s));
-    has_result[static_cast<std::size_t>(rank.rank.value)] = pairs ? 1 : 0;
-  });
-  CHECK(has_result == std::vector<int>(2, 0));
+TEST_CASE("a probe that has failed on one rank has failed on all") {
+  for (const auto failure : {ProbeFailure::took_too_long, ProbeFailure::other}) {
+    auto connections = test::sockets_in_process(2, 20s);
+    std::vector<ProbedJob> got(2);
+    test::run_ranks(connections, [&](Connections& rank) {
+      ProbeResult mine;
+      if (rank.rank == Rank{1}) mine.failure = failure;
+      got[static_cast<std::size_t>(rank.rank.value)] = exchange_results(rank, mine, Deadline(20s));
+    });
+    for (const ProbedJob& job : got)
+      CHECK(job.failed == std::pair(Rank{1}, failure));
+  }
 }
 
 TEST_SUITE_END();

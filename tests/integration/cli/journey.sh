@@ -108,7 +108,7 @@ expect "and ends what writes for ever" test "$codes" = "141 0"
 expect "silently" test ! -s "$work/err"
 expect "stdin and stdout may be closed" bash -c "'$fastgpu' get clusters <&- >&-"
 "$fastgpu" get clusters -o json >/dev/full 2>"$work/err"
-expect "a full disk is an error" test $? = 1
+expect "a full disk is an error" test $? = 4
 
 check "a file on a node" 0 "$fastgpu" exec "$cluster/0" -- sh -c 'echo kept > /root/kept'
 check "deleting without a terminal asks for --yes" 2 "$fastgpu" delete cluster "$cluster"

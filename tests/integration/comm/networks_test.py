@@ -311,7 +311,7 @@ def test_a_rank_that_is_killed_is_named_where_only_a_fabric_is_left(hosts):
 
 
 def slow_down(hosts):
-    """Makes both networks so slow that the processors do not count."""
+    """Makes both networks so slow that neither the processors nor a limiter's burst count."""
     slower = ("rate", "400mbit", "burst", "256kb", "latency", "50ms")
     for host in hosts:
         for device in ("eth0", "eth1"):
@@ -326,6 +326,7 @@ def report_of_auto(hosts, environment):
     said = "".join(errors for _, errors in outcomes)
     assert_equal([rank.returncode for rank in ranks], [0, 0], said)
     (line,) = (line for line in said.splitlines() if "=auto takes" in line)
+    print(line)
     return line
 
 

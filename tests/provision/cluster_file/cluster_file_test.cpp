@@ -173,7 +173,8 @@ TEST_CASE("what cannot be is refused with line and column") {
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not "
        "'99999999999999999999'"},
       {"nodes: \"2\"\n",
-       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '2'"},
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not the text \"2\": "
+       "leave out its quotes"},
       {"nodes: [2]\n",
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not a list"},
       {"name: a/b\n",
