@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 /// Frames that may be unconfirmed. The window grows while they are confirmed sooner than in half of
 /// kConfirmTime, and shrinks where that takes longer: what is under way on a slow network holds up
 /// the end of a message, which the others wait for.
-constexpr std::size_t kLeastWindow = 2;
+constexpr std::size_t kLeastWindow = 4;
 constexpr std::size_t kLargestWindow = 16;
-constexpr auto kConfirmTime = 5ms;
+constexpr auto kConfirmTime = 12ms;
 
 /// A network whose frames are confirmed within this time is asked before the connections: by a
 /// slower one a short message would come later. One that was not used for a while is tried.

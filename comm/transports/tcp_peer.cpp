@@ -13,6 +13,11 @@ namespace {
   throw Error(ErrorKind::remote, what);
 }
 
+/// Returns the bytes of a frame that show how fast its flow is: few bytes show how late it is.
+std::size_t paced_bytes(const SentFrame& frame) {
+  return frame.frame.length >= kUnasked ? frame.frame.length : 0;
+}
+
 }  // namespace
 
 TcpPeer::TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents& control_events,
@@ -32,6 +37,7 @@ TcpPeer::TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents&
 /// Begins to confirm frames.
 void TcpPeer::number_flows() {
   logs_.resize(flows_.size());
+  paces_.resize(flows_.size());
   for (std::size_t flow = 0; flow < flows_.size(); ++flow)
     begin(flow, {.frame = {.kind = TcpFrameKind::number, .offset = flow}});
 }
@@ -209,6 +215,7 @@ bool TcpPeer::give_chunk(std::size_t flow) {
   if (flows_[flow]->carries_notices() && has_had_its_turn()) return false;
   auto& [message, cut] = sending_.front();
   const std::size_t size = std::min(longest_chunk(flow), message->bytes.size() - cut);
+  if (!is_quick_enough(flow, size)) return false;
   const Frame frame{.kind = TcpFrameKind::chunk,
                     .tag = message->tag,
                     .length = static_cast<std::uint32_t>(size),
@@ -222,12 +229,32 @@ bool TcpPeer::give_chunk(std::size_t flow) {
   return true;
 }
 
+/// Returns whether the flow would not hold up the messages, which the others carry without it.
+bool TcpPeer::is_quick_enough(std::size_t flow, std::size_t chunk) const noexcept {
+  if (logs_.empty() || chunk < kUnasked) return true;
+  ChunkOffer offer(chunk, waiting_bytes(), Flow::Clock::now());
+  for (std::size_t other = 0; other < flows_.size(); ++other)
+    if (other != flow && may_use(other) && may_carry(other)) offer.add_other(paces_[other]);
+  return offer.is_for(paces_[flow]);
+}
+
+/// Returns the bytes of messages that no flow has yet.
+std::size_t TcpPeer::waiting_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Sending& each : sending_)
+    bytes += each.message->bytes.size() - each.cut;
+  return bytes;
+}
+
 void TcpPeer::begin(std::size_t flow, SentFrame frame) {
   if (frame.owner != nullptr)
     flows_[flow]->begin(frame.frame, frame.body, frame.owner);
   else
     flows_[flow]->begin_copy(frame.frame, frame.copied);
-  if (!logs_.empty() && FrameLog::counts(frame.frame.kind)) logs_[flow].sent(std::move(frame));
+  if (logs_.empty() || !FrameLog::counts(frame.frame.kind)) return;
+  if (const std::size_t bytes = paced_bytes(frame); bytes > 0)
+    paces_[flow].sent(bytes, Flow::Clock::now());
+  logs_[flow].sent(std::move(frame));
 }
 
 void TcpPeer::written(Flow& flow) {
@@ -306,6 +333,7 @@ void TcpPeer::add(std::unique_ptr<Flow> flow) {
   const std::size_t number = flows_.size();
   flows_.push_back(std::move(flow));
   logs_.emplace_back();
+  paces_.emplace_back();
   begin(number, {.frame = {.kind = TcpFrameKind::number, .offset = number}});
 }
 
@@ -344,11 +372,14 @@ void TcpPeer::announce_retired(std::size_t flow) {
 /// The peer has taken frames of a connection.
 void TcpPeer::confirm(const Frame& taken) {
   if (taken.offset >= logs_.size()) refuse_tcp("it named a connection that there is not");
-  const std::size_t frames =
-      logs_[taken.offset].confirm(taken.total, [this](const SentFrame& frame) {
-        if (frame.owner != nullptr) count_sent(*frame.owner, frame.body.size());
-      });
-  if (frames > 0) flows_[taken.offset]->confirmed(frames);
+  std::size_t bytes = 0;
+  const std::size_t frames = logs_[taken.offset].confirm(taken.total, [&](const SentFrame& frame) {
+    bytes += paced_bytes(frame);
+    if (frame.owner != nullptr) count_sent(*frame.owner, frame.body.size());
+  });
+  if (frames == 0) return;
+  if (bytes > 0) paces_[taken.offset].confirmed(bytes, Flow::Clock::now());
+  flows_[taken.offset]->confirmed(frames);
 }
 
 /// The peer has given a connection up: so does this rank, and what has not come goes again.
@@ -364,6 +395,7 @@ void TcpPeer::peer_retired(const Frame& retired) {
   } else if (is_unnumbered) {
     announce_retired(flow);
   }
+  paces_[flow].forget_sent();
   for (SentFrame& frame : logs_[flow].take_unconfirmed()) {
     const TcpFrameKind kind = frame.frame.kind;
     const bool is_forgotten = kind == TcpFrameKind::chunk && frame.owner == nullptr;
@@ -571,6 +603,7 @@ void TcpPeer::close() noexcept {
   incoming_.clear();
   again_.clear();
   logs_.clear();
+  paces_.clear();
 }
 
 void TcpPeer::abandon() {

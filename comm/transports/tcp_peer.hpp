@@ -11,6 +11,7 @@
 
 #include "comm/transports/control_channel.hpp"
 #include "comm/transports/flow.hpp"
+#include "comm/transports/flow_pace.hpp"
 #include "comm/transports/frame_log.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/tcp_arrivals.hpp"
@@ -182,6 +183,8 @@ class TcpPeer final : public FrameEvents {
   bool give_notice(std::size_t flow);
   bool give_again(std::size_t flow);
   bool give_chunk(std::size_t flow);
+  bool is_quick_enough(std::size_t flow, std::size_t chunk) const noexcept;
+  std::size_t waiting_bytes() const noexcept;
   void begin(std::size_t flow, SentFrame frame);
   void written(Flow& flow);
   void count_sent(Outgoing& message, std::size_t bytes);
@@ -209,8 +212,9 @@ class TcpPeer final : public FrameEvents {
   std::size_t used_;
   bool are_spared_ = false;
 
-  std::size_t first_flows_;     ///< The number of connections at the beginning.
-  std::vector<FrameLog> logs_;  ///< The logs, by connection; empty if the peer confirms nothing.
+  std::size_t first_flows_;      ///< The number of connections at the beginning.
+  std::vector<FrameLog> logs_;   ///< The logs, by connection; empty if the peer confirms nothing.
+  std::vector<FlowPace> paces_;  ///< Of each, as `logs_`.
   /// The connection whose frames come, and the rule for them.
   struct Reading {
     std::size_t flow = 0;

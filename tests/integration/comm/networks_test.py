@@ -326,7 +326,6 @@ def report_of_auto(hosts, environment):
     said = "".join(errors for _, errors in outcomes)
     assert_equal([rank.returncode for rank in ranks], [0, 0], said)
     (line,) = (line for line in said.splitlines() if "=auto takes" in line)
-    print(line)
     return line
 
 
@@ -361,6 +360,21 @@ def test_a_network_that_slows_down_loses_its_share(hosts):
         signal_all(rank.pid, signal.SIGKILL)
         rank.communicate(timeout=60)
     assert_greater(6 << 20, share)  # Of equal shares it would have 64 MiB.
+
+
+def test_short_messages_do_not_wait_for_a_slow_network(hosts):
+    for host in hosts:
+        rate = ("rate", "20mbit", "burst", "256kb", "latency", "50ms")
+        host.tc("qdisc", "replace", "dev", "eth0", "root", "tbf", *rate)
+    before = [sent(hosts[0], device) for device in ("eth0", "eth1")]
+    words = [BENCH[0], "--sizes", "1M", "--repetitions", "300"]
+    results(start(hosts, words, 1, BOTH))
+    slow, fast = (
+        sent(hosts[0], device) - count
+        for device, count in zip(("eth0", "eth1"), before, strict=True)
+    )
+    # It has a hundredth of the rate, and is tried now and then.
+    assert_greater((slow + fast) / 10, slow)
 
 
 def test_a_rank_that_is_killed_is_named_at_once(hosts):
