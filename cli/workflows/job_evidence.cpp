@@ -223,6 +223,16 @@ std::vector<NodeName> absent_nodes_of(Services& services, const OpenJob& open,
                            open.record.placement, evidence);
 }
 
+/// A job succeeds where all of its ranks do.
+void add_recorded_success(JobEvidence& evidence) {
+  for (RankEvidence& rank : evidence.ranks) {
+    if (rank.has_ended) continue;
+    rank.has_ended = true;
+    rank.exit_code = 0;
+    rank.outcome = describe(process::ExitStatus{});
+  }
+}
+
 }  // namespace
 
 std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
@@ -246,7 +256,8 @@ std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
   return absent;
 }
 
-void add_recorded_failure(JobEvidence& evidence) {
+void add_recorded_ends(JobEvidence& evidence) {
+  if (evidence.job.state == state::JobState::succeeded) return add_recorded_success(evidence);
   const auto& failure = evidence.record.failure;
   if (!failure || !failure->exit_code) return;
   const auto rank = std::ranges::find(evidence.ranks, failure->rank, &RankEvidence::rank);
@@ -278,7 +289,7 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
   }
   const std::vector<NodeName> absent = absent_nodes_of(services, open, evidence);
   add_logs(services, open, absent, evidence);
-  add_recorded_failure(evidence);
+  add_recorded_ends(evidence);
   for (RankEvidence& rank : evidence.ranks) {
     cut_to_end(rank.out);
     cut_to_end(rank.err);

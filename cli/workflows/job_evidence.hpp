@@ -58,9 +58,9 @@ std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
                                         std::span<const launcher::NodeRanks> placement,
                                         JobEvidence& evidence);
 
-/// Fills in the end of the rank that failed first from the job's record, if its node has not
-/// reported it.
-void add_recorded_failure(JobEvidence& evidence);
+/// Fills in, from the job's record, the ends that no node has reported: all of a job that has
+/// succeeded, else that of the rank that failed first.
+void add_recorded_ends(JobEvidence& evidence);
 
 enum class WithFacts : std::uint8_t { no, yes };
 

@@ -68,7 +68,7 @@ TEST_CASE("a node that has left the cluster is not asked") {
 
 TEST_CASE("the rank that failed first has the end of the record if its node was not asked") {
   JobEvidence evidence = unasked_job();
-  add_recorded_failure(evidence);
+  add_recorded_ends(evidence);
   CHECK(evidence.ranks[1].has_ended);
   CHECK(evidence.ranks[1].outcome == "exited with 3");
   CHECK(evidence.ranks[1].exit_code == 3);
@@ -80,7 +80,7 @@ TEST_CASE("a signal in the record ends its rank by its name") {
   JobEvidence evidence = unasked_job();
   evidence.record.failure->exit_code = 139;
   evidence.record.failure->signal = "SIGSEGV";
-  add_recorded_failure(evidence);
+  add_recorded_ends(evidence);
   CHECK(evidence.ranks[1].outcome == "killed by SIGSEGV");
   CHECK(evidence.ranks[1].exit_code == 139);
 }
@@ -89,16 +89,29 @@ TEST_CASE("the report of a node goes before the record") {
   JobEvidence evidence = unasked_job();
   evidence.ranks[1].has_ended = true;
   evidence.ranks[1].outcome = "exited with 9";
-  add_recorded_failure(evidence);
+  add_recorded_ends(evidence);
   CHECK(evidence.ranks[1].outcome == "exited with 9");
   CHECK(evidence.ranks[1].err.empty());
+}
+
+TEST_CASE("all ranks of a job that has succeeded exited with 0") {
+  JobEvidence evidence = unasked_job();
+  evidence.record.failure.reset();
+  evidence.job.state = state::JobState::succeeded;
+  evidence.ranks[1].has_ended = true;
+  evidence.ranks[1].outcome = "exited with 0, late";
+  add_recorded_ends(evidence);
+  CHECK(evidence.ranks[0].has_ended);
+  CHECK(evidence.ranks[0].exit_code == 0);
+  CHECK(evidence.ranks[0].outcome == "exited with 0");
+  CHECK(evidence.ranks[1].outcome == "exited with 0, late");
 }
 
 TEST_CASE("a report has no time for an end that the record alone knows") {
   JobEvidence evidence = unasked_job();
   evidence.job = {.id = "train-1", .record = evidence.record};
   evidence.job.created = evidence.job.ended.emplace(std::chrono::seconds(1'700'000'000));
-  add_recorded_failure(evidence);
+  add_recorded_ends(evidence);
   const View view = report_view(evidence, *evidence.job.ended);
   CHECK(view.root["ranks"][1]["exit_code"] == 3);
   CHECK(view.root["ranks"][1]["ended"].is_null());
