@@ -32,6 +32,9 @@ constexpr milliseconds kOnceMore{4'000};
 /// The same for a node that has been silent already.
 constexpr milliseconds kSilentOnceMore{1'300};
 
+/// The time for the agent where it is missing.
+constexpr milliseconds kInstallTime{60'000};
+
 class SilentObserver final : public JobObserver {
  public:
   void output(int, agent::OutputStream, std::string_view) override {}
@@ -81,6 +84,7 @@ void Following::run(const Cancel& cancel) {
     node.heard_at = SteadyClock::now();
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
+    if (install_agents(kInstallTime, cancel)) continue;
     if (job_ended() || cancel.requested() || find_lost() || hangs()) break;
     wait_or_cancel(kBetweenTries, cancel);
   }
@@ -90,11 +94,17 @@ void Following::run(const Cancel& cancel) {
 /// Reads the nodes' remaining output after the job's end. A node without an answer, whose ranks
 /// have not reported their end, is the cause of a job that failed for no other known reason.
 void Following::collect_rest() {
-  const std::vector<Node*> nodes = incomplete();
+  std::vector<Node*> nodes = incomplete();
   const Cancel never;
   const bool is_silent = std::ranges::any_of(nodes, &Node::is_broken);
   const milliseconds limit = is_silent ? kSilentOnceMore : kOnceMore;
-  const auto results = read_once(kCatchUp, limit, Wait::no, never);
+  auto results = read_once(kCatchUp, limit, Wait::no, never);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    note_missing_agent(*nodes[i], results[i], nodes[i]->complaint);
+  if (install_agents(kInstallTime, never)) {
+    nodes = incomplete();
+    results = read_once(kCatchUp, limit, Wait::no, never);
+  }
   const bool rank_failed = std::ranges::any_of(
       ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
   if (launcher_->how.ok()) return;
@@ -357,6 +367,7 @@ void Following::note_full(Node& node, const std::string& path) {
 /// final.
 bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   if (result.ok() && result.value().code() == 0) return true;
+  if (note_missing_agent(node, result, node.complaint)) return false;
   const Error error =
       result.ok() ? Error(ErrorKind::remote,
                           node.complaint.empty()
@@ -371,11 +382,39 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   return false;
 }
 
+/// Returns whether a node lacks the agent, and is to get it.
+bool Following::note_missing_agent(Node& node, const HostResult<ssh::Exit>& result,
+                                   std::string_view complaint) const {
+  if (!options_.agent || node.got_agent || !result.ok()) return false;
+  if (!remote::agent_missing(options_.agent->hash, result.value(), complaint)) return false;
+  return node.lacks_agent = true;
+}
+
+/// Installs the agent where it is missing, once. Returns whether there was such a node.
+bool Following::install_agents(milliseconds limit, const Cancel& cancel) {
+  std::vector<Node*> without;
+  std::vector<ssh::Host> hosts;
+  for (Node& node : nodes_) {
+    if (!std::exchange(node.lacks_agent, false)) continue;
+    node.got_agent = true;
+    without.push_back(&node);
+    hosts.push_back(node.host);
+  }
+  if (without.empty() || cancel.requested()) return false;
+  const ssh::RunOptions options{.timeout = limit};
+  const auto installed = remote::install_agent(client_, hosts, *options_.agent, options, cancel);
+  for (std::size_t i = 0; i < installed.size(); ++i)
+    if (!installed[i].ok() && !may_pass(installed[i].error().kind()))
+      throw installed[i].error().during(without[i]->ranks.node.value);
+  return true;
+}
+
 /// Takes the result of the connection that brings input. A broken one is opened again.
 bool Following::note_input_result(Node& fed, const HostResult<ssh::Exit>& result) {
   fed.input_done = result.ok() && result.value().code() == 0;
   if (fed.input_done) options_.input->leave(taker_of(fed));
   if (fed.input_done) return true;
+  if (note_missing_agent(fed, result, fed.input_complaint)) return false;
   const bool killed = result.ok() && result.value().code() > 128;
   if (killed || (!result.ok() && may_pass(result.error().kind()))) return false;
   const std::string& node = fed.ranks.node.value;
@@ -455,20 +494,30 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
-  const std::vector<Node*> nodes = incomplete();
-  const auto results = read_once(limit, limit, Wait::no, never);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (has_supervisor(*nodes[i]) && results[i].ok())
-      is_unknown_ = results[i].value().code() == agent::kNotThere;
+  bool is_again = false;
+  do {
+    const std::vector<Node*> nodes = incomplete();
+    const auto results = read_once(limit, limit, Wait::no, never);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      note_missing_agent(*nodes[i], results[i], nodes[i]->complaint);
+      if (has_supervisor(*nodes[i]) && results[i].ok())
+        is_unknown_ = results[i].value().code() == agent::kNotThere;
+    }
+    is_again = install_agents(limit, never);
+  } while (is_again);
 }
 
 void Following::read_all(const Cancel& cancel) {
-  const std::vector<Node*> nodes = incomplete();
-  const auto results = read_once(milliseconds(0), std::nullopt, Wait::no, cancel);
-  cancel.check();
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (!note_result(*nodes[i], results[i]))
-      throw Error(ErrorKind::transient, nodes[i]->ranks.node.value + ": " + nodes[i]->silence);
+  bool is_again = false;
+  do {
+    const std::vector<Node*> nodes = incomplete();
+    const auto results = read_once(milliseconds(0), std::nullopt, Wait::no, cancel);
+    cancel.check();
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (!note_result(*nodes[i], results[i]) && !nodes[i]->lacks_agent)
+        throw Error(ErrorKind::transient, nodes[i]->ranks.node.value + ": " + nodes[i]->silence);
+    is_again = install_agents(kInstallTime, cancel);
+  } while (is_again);
 }
 
 JobReport Following::report() const {

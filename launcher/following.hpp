@@ -16,6 +16,7 @@
 #include "launcher/frames.hpp"
 #include "launcher/job_outcome.hpp"
 #include "launcher/node_commands.hpp"
+#include "remote/agent.hpp"
 #include "remote/shared_input.hpp"
 #include "ssh/client.hpp"
 
@@ -67,6 +68,9 @@ struct FollowingOptions {
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
   bool ends_hangs = false;  ///< Returns from run() if the job hangs.
+  /// The agent that nodes without one get, such as those of a job that an older version started.
+  /// Absent: it is an error that they have none.
+  std::optional<remote::AgentProgram> agent{};
 };
 
 class Following {
@@ -105,6 +109,8 @@ class Following {
     std::optional<std::int64_t> clock_offset{};
     std::string complaint{};                           ///< The agent's stderr.
     std::chrono::steady_clock::time_point heard_at{};  ///< The time of the last byte from it.
+    bool lacks_agent = false;                          ///< It has said so,
+    bool got_agent = false;                            ///< and has got one since.
     bool is_broken = false;  ///< Its connection has failed, and no other one brought anything.
     std::string silence{};   ///< The reason for that.
     bool input_done = false;
@@ -132,6 +138,9 @@ class Following {
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   void note_full(Node& node, const std::string& path);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
+  bool note_missing_agent(Node& node, const HostResult<ssh::Exit>& result,
+                          std::string_view complaint) const;
+  bool install_agents(std::chrono::milliseconds limit, const Cancel& cancel);
   bool job_ended() const noexcept { return launcher_.has_value(); }
   bool hangs() const;
   bool is_given_up(const Node& node) const;

@@ -145,6 +145,7 @@ class MpirunEngine final : public JobEngine {
     FollowingOptions wanted = options;
     wanted.lost_after = options_.lost_after;
     wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
+    wanted.agent = options_.agent;
     Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
     try {
       following.run(cancel);
@@ -180,6 +181,7 @@ class MpirunEngine final : public JobEngine {
   JobGlance glance(const std::string& id, const JobRecord& job) override {
     FollowingOptions options;
     options.needs_begin = true;
+    options.agent = options_.agent;
     JobReport report =
         glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance, options);
     if (!report.launcher) return {.is_unknown = report.is_unknown};
@@ -202,6 +204,7 @@ class MpirunEngine final : public JobEngine {
     options.times = request.times;
     options.renew_lease = Renewal::no;
     options.lost_after = options_.lost_after;
+    options.agent = options_.agent;
     options.supervisor = job.placement.front().node;
     std::vector<NodeRanks> placement = job.placement;
     if (request.rank) {

@@ -417,6 +417,7 @@ class SlurmEngine final : public JobEngine {
     options.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
     options.lost_after = options_.lost_after;
     options.anywhere = true;
+    options.agent = options_.agent;
     return options;
   }
 

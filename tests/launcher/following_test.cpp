@@ -121,6 +121,83 @@ std::ptrdiff_t commands_for(const FollowedJob& world, const std::string& word) {
 
 TEST_SUITE_BEGIN("launcher/following");
 
+/// A world of which the second node has the agent of another version of fastgpu alone.
+struct UpgradedJob {
+  UpgradedJob()
+      : client([this](const FakeSsh::Seen& asked) -> FakeReply {
+          if (asked.command.find("job-follow") != std::string::npos) {
+            if (asked.host == "n-0" || has_agent)
+              return {.out = asked.host == "n-0"
+                                 ? data(0, "a") + rank_status(0) + job_status() + last()
+                                 : data(1, "b") + rank_status(1) + last()};
+            return {.exit = {.status = 127},
+                    .err = "fastgpu-agent-" + agent.hash.value + " is missing or empty\n"};
+          }
+          ++installed;
+          if (refusal) return {.failure = *refusal};
+          has_agent = has_agent || comes;
+          return {};
+        }) {}
+
+  Following following() {
+    return {client,
+            {{.name = {"n-0"}}, {.name = {"n-1"}}},
+            {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}},
+            {agent.hash, "train-1"},
+            {.agent = agent},
+            seen};
+  }
+
+  test::TempDirectory directory;
+  remote::AgentProgram agent = [this] {
+    std::ofstream(directory.path() / "agent") << "the program";
+    return remote::read_agent_program(directory.path() / "agent");
+  }();
+  bool has_agent = false;
+  bool comes = true;  ///< The installation brings it.
+  std::optional<Error> refusal{};
+  int installed = 0;
+  FakeSsh client;
+  Recorder seen;
+};
+
+TEST_CASE("a node without this version's agent gets it, and is followed") {
+  const Cancel never;
+  UpgradedJob world;
+  Following one = world.following();
+  SUBCASE("to the end") {
+    one.run(never);
+  }
+  SUBCASE("as far as there is something") {
+    one.read_all(never);
+  }
+  SUBCASE("at a glance") {
+    one.catch_up(std::chrono::seconds(10));
+  }
+  CHECK(world.installed == 1);
+  CHECK(world.seen.logs[0] == "a");
+  CHECK(world.seen.logs[1] == "b");
+  CHECK(one.report().launcher.has_value());
+  CHECK(one.report().ranks.size() == 2);
+}
+
+TEST_CASE("an agent that cannot be installed, or does not help, is an error") {
+  const Cancel never;
+  UpgradedJob world;
+  SUBCASE("no room") {
+    world.refusal = Error(ErrorKind::capacity, "no space left");
+    const Error error = failure_of([&] { world.following().read_all(never); });
+    CHECK(error.kind() == ErrorKind::capacity);
+    CHECK(std::string(error.what()).starts_with("n-1: "));
+  }
+  SUBCASE("still missing") {
+    world.comes = false;
+    const Error error = failure_of([&] { world.following().read_all(never); });
+    CHECK(std::string(error.what()).find("is missing or empty") != std::string::npos);
+    CHECK(world.installed == 1);
+  }
+}
+
 TEST_CASE("each node speaks for its own ranks, and the first one for the job") {
   FollowedJob world(
       data(0, "a") + data(-1, "mpirun's") + rank_status(0) + rank_status(1) + job_status() + last(),
