@@ -99,6 +99,19 @@ def test_sampling_goes_on_when_the_first_rank_of_a_node_has_ended(user):
 
 
 @shared_cluster
+def test_nodes_without_this_versions_agent_get_it_when_asked_about_a_job(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 2, ["sh", "-c", "echo kept $RANK"], "older"), timeout=60)
+    # As after an upgrade: what an older version has installed has another name.
+    move = ["sh", "-c", "cd ~/.fastgpu/bin && for f in *; do mv $f $f.older; done"]
+    for words in (["logs", "older"], ["report", "older"], ["logs", "older", "-f"]):
+        user.run("exec", name, "--", *move)
+        result = user.run(*words)
+        assert_in("exited with 0" if words[0] == "report" else "[1] kept 1", result.out.decode())
+        assert_equal(result.err, "")
+
+
+@shared_cluster
 def test_sampling_uses_less_than_half_a_percent_of_a_core(user):
     name = user.two_nodes()
     seconds = 12
