@@ -1,5 +1,5 @@
-// What ranks read before they train: an invitation by MPI, what tuning has kept, images, the state
-// and the mode of multistep training.
+// What ranks read before they train: an invitation by MPI, what tuning has kept, images, the states
+// of a set of gradients and of multistep training, and its mode.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,6 +15,9 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/examples/fashion/idx.hpp"
+#include "comm/fusion/gradient_table.hpp"
+#include "comm/fusion/seal.hpp"
+#include "comm/gradients/saved_gradients.hpp"
 #include "comm/gradients/tuner_cache.hpp"
 #include "comm/multistep/multistep_settings.hpp"
 #include "comm/multistep/saved_state.hpp"
@@ -54,6 +57,25 @@ void decode_images(std::span<const std::uint8_t> bytes) {
     }
 }
 
+/// Few inputs have a right seal by chance, so that each is tried with one, too.
+void decode_gradients(std::span<const std::byte> bytes) {
+  comm::GradientTable table;
+  table.add({.name = "a", .shape = {1}});
+  table.add({.name = "b", .shape = {1}});
+  std::vector<std::byte> sealed(bytes.begin(), bytes.end());
+  if (sealed.size() >= comm::kSealBytes) comm::seal(sealed);
+  for (const std::span<const std::byte> each : {bytes, std::span<const std::byte>(sealed)})
+    fastgpu::fuzz::attempt<fastgpu::ErrorKind::usage>([&] {
+      const comm::SavedGradients state = comm::decode_gradients(each);
+      const std::vector<std::byte> again = comm::encode(state);
+      const comm::SavedGradients same = comm::decode_gradients(again);
+      if (same.order != state.order || !std::ranges::equal(same.codec, state.codec))
+        __builtin_trap();
+      const auto order = comm::order_of_names(table, state.order);
+      if (order && order->size() != table.size()) __builtin_trap();
+    });
+}
+
 void decode_multistep(std::span<const std::byte> bytes) {
   fastgpu::fuzz::attempt<fastgpu::ErrorKind::usage>([&] {
     const comm::SavedMultistep state = comm::decode_multistep(bytes);
@@ -73,6 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   decode_invitation(std::as_bytes(bytes));
   load_setting(bytes);
   decode_images(bytes);
+  decode_gradients(std::as_bytes(bytes));
   decode_multistep(std::as_bytes(bytes));
   return 0;
 }

@@ -22,6 +22,7 @@
 #include "comm/gossip/gossip_state.hpp"
 #include "comm/gradients/codec_state.hpp"
 #include "comm/gradients/negotiation.hpp"
+#include "comm/gradients/saved_gradients.hpp"
 #include "comm/multistep/saved_state.hpp"
 #include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/handshake.hpp"
@@ -161,7 +162,7 @@ std::vector<Seed> gossip() {
   return seeds;
 }
 
-/// A mode of multistep training, and a saved state of it.
+/// A mode of multistep training, a saved state of it, and one of a set of gradients.
 std::vector<Seed> comm_files() {
   const std::string mode = "diloco=100,warmup=3,rate=0.7,momentum=0.9";
   SavedMultistep state{.rank = {1}, .ranks = 2, .mode = mode};
@@ -170,7 +171,8 @@ std::vector<Seed> comm_files() {
   state.tensors.push_back({"weight", Seed(8), {}, Seed(8), Seed(8)});
   state.codecs.emplace_back(9);
   const auto text = std::as_bytes(std::span(mode));
-  return {{text.begin(), text.end()}, encode(state)};
+  const std::vector<std::string> order{"b", "a"};
+  return {{text.begin(), text.end()}, encode(state), encode(SavedGradients{.order = order})};
 }
 
 /// Returns what a rank says of itself to a peer that answers nothing.

@@ -405,10 +405,11 @@ def uneven(programs, link):
 
 
 def two_networks(programs):
-    """64 MiB between two hosts that have a network of 1 Gbit/s and one of 300 Mbit/s, by each alone
-    and by both. Halves that are equal are limited by the slower one, as two such networks are.
+    """64, 4 and 1 MiB between two hosts that have a network of 1 Gbit/s and one of 300 Mbit/s, by
+    the faster one alone and by both. Halves that are equal are limited by the slower one, as two
+    such networks are.
     """
-    sizes = ["--sizes", "64M", "--repetitions", "3"]
+    sizes = ["--sizes", "1M,4M,64M", "--repetitions", "10"]
     ours = [programs.ours, *sizes]
     both = {"FASTGPU_COMM_INTERFACE": "eth0,eth1"}
     with shaped.link(1000, 300) as uneven, shaped.link(300, 300) as equal:
@@ -432,7 +433,6 @@ def hosts(programs):
         found = {"hosts": two_hosts(programs, link), "2x2": two_by_two(programs, link)}
         found["capped"], found["tuned"] = capped(programs, link)
         found["uneven"] = uneven(programs, link)
-    found["networks"] = two_networks(programs)
     return found
 
 
@@ -459,6 +459,7 @@ def one_part(key, function, *arguments):
 PARTS = {
     "checks": checks,
     "hosts": hosts,
+    "networks": one_part("networks", two_networks),
     "fabric": lambda programs: comm_fabric.measured(programs, in_turns),
     **{
         f"loss-{control}": functools.partial(

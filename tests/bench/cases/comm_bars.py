@@ -159,11 +159,21 @@ def add_network(bars, found):
         after / whole,
         0.9,
     )
-    add_networks(bars, {name: only(rounds) for name, rounds in found["networks"].items()})
+    add_networks(bars, found["networks"])
 
 
-def add_networks(bars, seconds):
+def add_networks(bars, found):
     """Bars of one message over two networks of unequal speed."""
+    by_size = {
+        length: {
+            name: seconds
+            for name, rounds in found.items()
+            for (size, _), seconds in median(rounds).items()
+            if size == length
+        }
+        for length in (MIB, 4 * MIB, 64 * MIB)
+    }
+    seconds = by_size[64 * MIB]
     ours = seconds["fastgpu, both"]
     limit = 64 * MIB / (1.3 * WIRE)
     bars.at_least(
@@ -181,6 +191,15 @@ def add_networks(bars, seconds):
         if other in seconds:
             theirs = seconds[other]
             bars.at_least(f"... beside {name}", ms(ours), ms(theirs), theirs / ours, 1)
+    for length in (4 * MIB, MIB):
+        both, first = (by_size[length][f"fastgpu, {networks}"] for networks in ("both", "first"))
+        bars.at_least(
+            f"{length // MIB} MiB over both, beside the first network alone",
+            ms(both),
+            ms(first),
+            first / both,
+            1,
+        )
 
 
 def bars_of(found):

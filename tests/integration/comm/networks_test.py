@@ -405,6 +405,14 @@ def test_an_interface_that_leads_nowhere_is_named(hosts):
     assert_in("interface 'lo' of FASTGPU_COMM_INTERFACE leads to no other machine", text)
 
 
+def test_an_interface_with_addresses_of_another_kind_is_named(hosts):
+    for number, host in enumerate(hosts, 1):
+        host.ip("address flush dev eth1")
+        host.ip(f"address add fd00:213::{number}/64 dev eth1 nodad")
+    text = refusal(hosts, BOTH)
+    assert_in("is 'eth1', but this machine has no such interface with an IPv4 address", text)
+
+
 def test_ranks_that_name_another_number_of_networks_are_refused(hosts):
     text = refusal(hosts, BOTH, "FASTGPU_COMM_INTERFACE=eth0")
     assert_in("all ranks need the same number", text)
