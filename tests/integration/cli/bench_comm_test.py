@@ -8,8 +8,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -154,6 +157,35 @@ class BenchComm(unittest.TestCase):
             ),
             jobs,
         )
+
+    def test_ctrl_c_ends_the_job_and_says_so(self):
+        words = [self.cluster, "--sizes", "64M", "--repetitions", "10000"]
+        with self.user.start("bench", "comm", *words) as running:
+            try:
+                self.wait_for_ranks()
+                running.send_signal(signal.SIGINT)
+                _, errors = running.communicate(timeout=60)
+            finally:
+                running.kill()
+        self.assertEqual(running.returncode, 130, errors)
+        self.assertRegex(
+            errors.decode(), r"stopping job bench-comm-\d+; press Ctrl-C again to exit"
+        )
+        self.assertRegex(errors.decode(), r"error: job bench-comm-\d+: cancelled")
+
+    def wait_for_ranks(self):
+        """Until the ranks of a benchmark run on the nodes."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (
+                subprocess.run(
+                    ["pgrep", "-f", "fastgpu-comm-bench"], stdout=subprocess.DEVNULL
+                ).returncode
+                == 0
+            ):
+                return
+            time.sleep(0.1)
+        self.fail("no rank has begun")
 
     def test_counters_that_cannot_be_written_are_reported(self):
         model = pathlib.Path(self.folder, "counted.txt")
