@@ -1,6 +1,7 @@
 """The calls of the Python package, with a program in place of fastgpu: python_calls_test.py
 
-The program notes its words and the variables whose names begin with T_, and answers as it is told.
+The program notes its words, the variables whose names begin with T_, and the lines of a file of
+variables, and answers as it is told.
 """
 
 import contextlib
@@ -22,8 +23,10 @@ PROGRAM = """#!{python}
 import json, os, pathlib, sys
 folder = pathlib.Path({folder!r})
 seen = {{name: os.environ[name] for name in os.environ if name.startswith("T_")}}
+files = [word[11:] for word in sys.argv if word.startswith("--env-file=")]
+lines = [line for name in files for line in pathlib.Path(name).read_text().splitlines()]
 with open(folder / "seen", "a") as file:
-    file.write(json.dumps([sys.argv[1:], seen]) + "\\n")
+    file.write(json.dumps([sys.argv[1:], seen, lines]) + "\\n")
 answers = json.loads((folder / "answers").read_text())
 (folder / "answers").write_text(json.dumps(answers[1:]))
 print(json.dumps(answers[0]))
@@ -138,9 +141,13 @@ def test_values_of_variables_are_texts_numbers_and_paths(fake):
     job = fake.job()
     fake.answers(job_document())
     values = {"T_N": 1, "T_LR": 0.5, "T_TEXT": "a b", "T_PATH": pathlib.Path("/data")}
-    job.launch("true", env=values)
-    assert_equal(fake.seen[-1][1], {"T_N": "1", "T_LR": "0.5", "T_TEXT": "a b", "T_PATH": "/data"})
-    assert_true("--env=T_N" in fake.words and "a b" not in " ".join(fake.words), fake.words)
+    job.launch("true", env={**values, "T_LINES": "a\nb", "T_CR": "a\r"})
+    words, own, lines = fake.seen[-1]
+    assert_equal(lines, ["T_N=1", "T_LR=0.5", "T_TEXT=a b", "T_PATH=/data"])
+    assert_not_in("a b", " ".join(words))
+    # A file of lines cannot have these.
+    assert_equal(own, {"T_LINES": "a\nb", "T_CR": "a\r"})
+    assert_true("--env=T_LINES" in words and "--env=T_CR" in words, words)
     before = len(fake.seen)
     for value in (True, None, ["a"], b"a", "a\0b"):
         with assert_raises(fastgpu.Error) as refused:

@@ -1,5 +1,6 @@
 """Runs commands of fastgpu and reads their documents."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -75,23 +76,49 @@ def variables_of(env):
     return variables
 
 
-def call(words, program=(), variables=None, text=None):
-    """Runs a command, with a program for the nodes behind it. Returns its document and exit code.
+@contextlib.contextmanager
+def _flags_of_variables(variables):
+    """Gives flags that set variables of ranks, variables of the command, and its descriptors.
 
-    Raises Error if the command itself failed.
+    The values are in a file without a name rather than in the command's own environment, where a
+    PATH or HTTPS_PROXY for the ranks would change the command. The file has a line for each: a text
+    of several lines is in the environment all the same.
+    """
+    in_file = {
+        name: value
+        for name, value in variables.items()
+        if "\n" not in value and not value.endswith("\r") and not name.startswith("#")
+    }
+    others = {name: value for name, value in variables.items() if name not in in_file}
+    flags = [f"--env={name}" for name in others]
+    if not in_file:
+        yield flags, others, ()
+        return
+    with open(os.memfd_create("variables"), "wb") as file:
+        file.writelines(os.fsencode(f"{name}={value}\n") for name, value in in_file.items())
+        file.flush()
+        yield [*flags, f"--env-file=/dev/fd/{file.fileno()}"], others, (file.fileno(),)
+
+
+def call(words, program=(), variables=None, text=None):
+    """Runs a command, with a program for the nodes behind it and variables of its ranks.
+
+    Returns its document and exit code. Raises Error if the command itself failed.
     """
     state = [] if _Settings.state_dir is None else [f"--state-dir={_Settings.state_dir}"]
     behind = ["--", *program] if program else []
     given = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    done = subprocess.run(
-        [_Settings.program, *words, *state, "--output=json", *behind],
-        env={**os.environ, **(variables or {})},
-        **given,
-        stdout=subprocess.PIPE,
-        stderr=None if _Settings.shows_progress else subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    with _flags_of_variables(variables or {}) as (flags, own, descriptors):
+        done = subprocess.run(
+            [_Settings.program, *words, *flags, *state, "--output=json", *behind],
+            env={**os.environ, **own},
+            pass_fds=descriptors,
+            **given,
+            stdout=subprocess.PIPE,
+            stderr=None if _Settings.shows_progress else subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     try:
         document = json.loads(done.stdout)
     except ValueError:

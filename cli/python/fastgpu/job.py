@@ -150,7 +150,6 @@ class Job:
         """
         variables = variables_of(env or {})
         words = ["run", "job", f"--cluster={self.name}", "--detach", *flags_of(flags)]
-        words += [f"--env={name}" for name in variables]
         return _run_of(call(words, program_words(program), variables=variables)[0])
 
     def stop(self):

@@ -3,6 +3,7 @@
 Needs root and sshd; exits with 77 where it cannot run. It cleans up after itself.
 """
 
+import json
 import os
 import pathlib
 import sys
@@ -76,6 +77,23 @@ def test_a_program_is_launched_waited_for_and_cancelled(user):
     assert_equal(late.exception.kind, "timeout")
     run.cancel()
     assert_equal(run.state, "cancelled")
+
+
+def test_variables_of_ranks_are_not_those_of_the_command(user):
+    job = job_of(user)
+    env = {
+        "PATH": "/usr/bin:/bin:/opt/odd place",
+        "HOME": "/nowhere",
+        "XDG_STATE_HOME": "/nowhere",
+        "LD_LIBRARY_PATH": "/nowhere",
+        "QUOTED": " 'a' \"b\" $C # d ",
+        "EMPTY": "",
+        "LINES": "one\ntwo",
+    }
+    show = "import json, os, sys; print(json.dumps({n: os.environ[n] for n in sys.argv[1:]}))"
+    run = job.launch(["python3", "-c", show, *env], np=1, launcher="plain", env=env)
+    assert_equal(run.wait(timeout="1m"), 0)
+    assert_equal([json.loads(line) for line in run.logs()], [env])
 
 
 def test_an_array_is_launched_and_waited_for(user):
