@@ -293,8 +293,7 @@ class MpirunEngine final : public JobEngine {
     const Cancel never;
     ask(client_, written, kStartTimeout, never);
     throw JobIdTaken("node " + taken + " has a job " + request.id +
-                     " of another machine or state directory: start this one again, and it gets "
-                     "the next number");
+                     " of another machine or state directory");
   }
 
   /// Puts the rank table of HCCL on nodes with Ascend processors. Returns why it cannot; empty

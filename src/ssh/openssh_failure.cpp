@@ -97,16 +97,29 @@ std::optional<Error> algorithm_failure(const ClientWords& words) {
                                               (at == line.npos ? line : line.substr(at)));
 }
 
+/// Returns what the login was tried with: "with the key /home/me/id (which cannot be read: invalid
+/// format)".
+std::string keys_of_login(const ClientWords& words) {
+  const Host& host = words.host;
+  const std::string file = host.identity.string();
+  std::string key = "the key " + file;
+  const std::string unread = file.empty() ? "" : words.line("Load key \"" + file + "\": ");
+  if (!unread.empty())
+    key += " (which cannot be read: " + unread.substr(unread.rfind("\": ") + 3) +
+           "; a private key is needed)";
+  if (!host.openssh || host.openssh->login != Login::as_user) return "with " + key;
+  const std::string others = "your keys, agent and certificates (ssh -v shows them)";
+  return "with " + (file.empty() ? others : key + " and " + others);
+}
+
 std::optional<Error> login_failure(const ClientWords& words) {
   constexpr std::array<std::string_view, 1> kParts = {"Permission denied"};
   constexpr std::array<std::string_view, 1> kBeforeName = {"@"};
   const Host& host = words.host;
   if (const std::string line = words.line(kParts[0]); !line.empty()) {
-    const std::string with = host.openssh && host.openssh->login == Login::as_user
-                                 ? "with your keys, agent and certificates (ssh -v shows them)"
-                                 : "with the key " + host.identity.string();
     if (has_any(words.log, kParts))
-      return words.failure(ErrorKind::denied, "login as " + host.user + " " + with + " is refused");
+      return words.failure(ErrorKind::denied,
+                           "login as " + host.user + " " + keys_of_login(words) + " is refused");
     return Error(ErrorKind::denied, words.place_of(kParts, kBeforeName) +
                                         ": login is refused: " + printable(line, 400));
   }

@@ -118,6 +118,7 @@ std::optional<FirstFailure> parse_failure(const json& record) {
 void put_end(json& object, const JobRecord& record) {
   if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
   if (record.never_began) object["never_began"] = true;
+  if (record.id_taken) object["id_taken"] = true;
   if (record.failure) object["failure"] = to_failure(*record.failure);
   for (const NodeName& node : record.lost_nodes)
     object["lost_nodes"].push_back(node.value);
@@ -128,6 +129,7 @@ void put_end(json& object, const JobRecord& record) {
 void parse_end(JobRecord& record, const json& object) {
   record.cause = parse_end_cause(object.value("cause", "none"));
   record.never_began = object.value("never_began", false);
+  record.id_taken = object.value("id_taken", false);
   record.failure = parse_failure(object);
   for (const std::string& node : object.value("lost_nodes", std::vector<std::string>()))
     record.lost_nodes.push_back({node});

@@ -161,7 +161,10 @@ struct JobRecord {
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
   EngineJob engine_job{};                 ///< Empty with mpirun.
   bool never_began = false;               ///< True if it ended before its nodes were prepared.
-  std::vector<NodeName> lost_nodes{};     ///< The nodes whose loss ended it.
+  /// True if it never began because its id means another job on the nodes, which another machine or
+  /// state directory has started.
+  bool id_taken = false;
+  std::vector<NodeName> lost_nodes{};  ///< The nodes whose loss ended it.
   std::vector<FullDiskAt> full_disks{};
 };
 

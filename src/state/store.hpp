@@ -70,6 +70,8 @@ class Store {
   void insert_job(Job& job, const JobName& name);
   /// Takes the first free name of those for later jobs.
   std::string take_job_id(const JobName& name);
+  /// Leaves out numbers of that name, so that later jobs get higher ones.
+  void skip_job_numbers(const JobName& name, int count);
   /// Inserts a job that another machine has started, under its id NAME-NUMBER, which no later job
   /// here gets.
   void insert_foreign_job(const Job& job, const JobName& name, int number);

@@ -74,6 +74,11 @@ void Store::insert_job(Job& job, const JobName& name) {
   job.id = std::move(numbered.id);
 }
 
+void Store::skip_job_numbers(const JobName& name, int count) {
+  database_->write("store:skip_job_numbers", "UPDATE job_numbers SET last=last+? WHERE name=?",
+                   count, name.value);
+}
+
 void Store::insert_foreign_job(const Job& job, const JobName& name, int number) {
   atomically([&] {
     database_->write("store:insert_foreign_job",

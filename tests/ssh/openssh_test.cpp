@@ -132,6 +132,12 @@ TEST_CASE("why the client does not get in is read from what it writes") {
        "", ErrorKind::denied, "not one of the known keys"},
       {"root@10.0.0.1: Permission denied (publickey).\n", "", ErrorKind::denied,
        "login as root with the key /my keys/id is refused"},
+      {"Load key \"/my keys/id\": invalid format\r\nroot@10.0.0.1: Permission denied "
+       "(publickey).\n",
+       "", ErrorKind::denied,
+       "login as root with the key /my keys/id (which cannot be read: invalid format; a private "
+       "key "
+       "is needed) is refused"},
       {"Unable to negotiate with 10.0.0.1 port 22: no matching MAC found. Their offer: x,y\n", "",
        ErrorKind::denied, "no matching MAC found. Their offer: x,y"},
       {"Connection closed by UNKNOWN port 65535\n", "gate@10.0.0.9: Permission denied (publickey).",
@@ -166,6 +172,14 @@ TEST_CASE("why the client does not get in is read from what it writes") {
     CHECK(test::mentions(e, c.words));
     CHECK(test::mentions(e, "t-0 (10.0.0.1:22)"));
   }
+  to.openssh->login = Login::as_user;
+  CHECK(
+      test::mentions(openssh_failure(to, "root@10.0.0.1: Permission denied (publickey).\n", ""),
+                     "login as root with the key /my keys/id and your keys, agent and certificates "
+                     "(ssh -v shows them) is refused"));
+  to.identity.clear();
+  CHECK(test::mentions(openssh_failure(to, "root@10.0.0.1: Permission denied (publickey).\n", ""),
+                       "login as root with your keys, agent and certificates"));
   CHECK(openssh_turned_away("kex_exchange_identification: Connection closed by remote host\n"));
   CHECK(!openssh_turned_away("ssh: connect to host x port 22: Connection refused\n"));
   CHECK(openssh_logged_in("Authenticated to t ([1::2]:22) using \"publickey\".\n"));

@@ -251,6 +251,19 @@ TEST_CASE("a job of another machine keeps its id, which no job here gets later")
   CHECK(own.id == "train-9");
 }
 
+TEST_CASE("numbers that are skipped are given to no job") {
+  test::TempDirectory directory;
+  Store store(directory.path());
+  Job job{.id = "", .cluster = {"0badcafe"}, .reason = ""};
+  store.insert_job(job, {"train"});
+  store.skip_job_numbers({"train"}, 3);
+  store.skip_job_numbers({"other"}, 3);  // No job has had this name.
+  store.insert_job(job, {"train"});
+  CHECK(job.id == "train-5");
+  store.insert_job(job, {"other"});
+  CHECK(job.id == "other-1");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

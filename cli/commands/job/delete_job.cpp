@@ -67,18 +67,22 @@ bool is_agreed(Context& context, const DeleteJobOptions& options,
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 
+/// Removes the job's folders on the nodes. A job whose id another machine's job has there has none.
+void remove_files(Context& context, const OpenJob& open) {
+  if (open.record.id_taken) return;
+  require_running(context, open);
+  const auto engine = engine_for(context, open.cluster, open.record);
+  for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
+    for (const auto& one :
+         engine->remove(launcher::run_name(open.job.id, restarts), open.record, context.cancel()))
+      if (!one.ok()) throw one.error().during("job " + open.job.id + " on " + one.host.value);
+}
+
 /// Removes the job's folders on the nodes, then its record. If the cluster is deleted, only the
 /// record is left.
 void remove(Context& context, const state::Job& job) {
-  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster)) {
-    const OpenJob open = open_job(context, job.id);
-    require_running(context, open);
-    const auto engine = engine_for(context, open.cluster, open.record);
-    for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
-      for (const auto& one :
-           engine->remove(launcher::run_name(job.id, restarts), open.record, context.cancel()))
-        if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
-  }
+  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster))
+    remove_files(context, open_job(context, job.id));
   context.store().erase_job(job.id);
 }
 

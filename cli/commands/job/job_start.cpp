@@ -46,7 +46,12 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
   warn_of_not_copied(context, copied);
 }
 
-/// Starts the job. If this fails, records the job as ended.
+/// The ids that a job tries in turn. It skips one more number after the first that is taken, then
+/// three, then seven: other machines may have started hundreds of jobs of this name.
+constexpr int kMostIds = 10;
+
+/// Starts the job. If this fails, records the job as ended, unless its id is taken: the caller
+/// decides what becomes of it.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
@@ -64,7 +69,6 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     record.engine_job.id = std::move(begun.engine_id);
     if (!record.engine_job.id.empty()) job.record = record;
   } catch (const launcher::JobIdTaken&) {
-    context.store().erase_job(job.id);  // Its id means another job on the nodes.
     throw;
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
@@ -95,6 +99,42 @@ void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& st
   start(context, target, started);
 }
 
+/// Records that a job ended before it began, and that nothing on the nodes is its own.
+void give_up_id(Context& context, state::Job& job, const launcher::JobIdTaken& why) {
+  launcher::JobRecord record = *job.record;
+  record.id_taken = record.never_began = true;
+  job.record = std::move(record);
+  launcher::mark_ended(
+      context.store(), job,
+      {.state = state::JobState::failed, .exit_code = exit_code(why.kind()), .reason = why.what()});
+}
+
+/// Puts a new job, with the next number of its name, on record.
+StartedJob record_new_job(Context& context, const RemoteTarget& target,
+                          const launcher::JobRecord& record) {
+  StartedJob started{.engine = engine_for(context, target.cluster, record),
+                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .owner = nullptr};
+  state::Job& job = started.open.job;
+  context.store().atomically([&] {  // The job must not be visible before it has an owner.
+    job = launcher::insert_job(context.store(), target.cluster.id, record);
+    started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
+    job.state = state::JobState::queued;
+    context.store().update_job(job);
+  });
+  return started;
+}
+
+/// Starts a job whose id somebody knows already.
+void start_with_its_id(Context& context, const RemoteTarget& target, StartedJob& started) {
+  try {
+    wait_and_start(context, target, started);
+  } catch (const launcher::JobIdTaken& e) {
+    give_up_id(context, started.open.job, e);
+    throw;
+  }
+}
+
 }  // namespace
 
 launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
@@ -117,19 +157,27 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      const std::function<void(const state::Job&)>& when_recorded) {
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
-  StartedJob started{.engine = engine_for(context, target.cluster, record),
-                     .open = {.job = {}, .record = record, .cluster = target.cluster},
-                     .owner = nullptr};
-  state::Job& job = started.open.job;
-  context.store().atomically([&] {  // The job must not be visible before it has an owner.
-    job = launcher::insert_job(context.store(), target.cluster.id, record);
-    started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
-    job.state = state::JobState::queued;
-    context.store().update_job(job);
-  });
-  if (when_recorded) when_recorded(job);
-  wait_and_start(context, target, started);
-  return started;
+  if (when_recorded) {
+    StartedJob started = record_new_job(context, target, record);
+    when_recorded(started.open.job);
+    start_with_its_id(context, target, started);
+    return started;
+  }
+  for (int skipped = 0, tries = 1;; ++tries, skipped = 2 * skipped + 1) {
+    StartedJob started = record_new_job(context, target, record);
+    try {
+      wait_and_start(context, target, started);
+      return started;
+    } catch (const launcher::JobIdTaken& e) {
+      context.store().erase_job(started.open.job.id);
+      if (tries == kMostIds)
+        throw Error(e.kind(), std::string(e.what()) + ", and so it went with " +
+                                  std::to_string(kMostIds) +
+                                  " numbers: does the cluster have one machine under two names?");
+      context.ui().note(std::string(e.what()) + ": trying another number");
+      context.store().skip_job_numbers(record.spec.name, skipped);
+    }
+  }
 }
 
 StartedJob start_element(Context& context, const RemoteTarget& target,
@@ -140,7 +188,7 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   started.open.job = make_due(context, id, record);
-  wait_and_start(context, target, started);
+  start_with_its_id(context, target, started);
   return started;
 }
 

@@ -139,10 +139,10 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
     process::set_variable(record.spec.environment, "FASTGPU_RESTART_COUNT=0");
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const auto element = context.environment()(kInArray);
-  StartedJob started = element ? start_element(context, target, record, *element)
-                               : start_job(context, target, record, [&](const state::Job& job) {
-                                   if (is_in_queue) report_and_leave(context, job.id);
-                                 });
+  const auto report = [&](const state::Job& job) { report_and_leave(context, job.id); };
+  StartedJob started = element       ? start_element(context, target, record, *element)
+                       : is_in_queue ? start_job(context, target, record, report)
+                                     : start_job(context, target, record);
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   if (is_detached && !needs_follower(record.spec) && !around.wants_end())
     return show_detached(context, started.open.job);

@@ -25,6 +25,33 @@ def count(states, wanted):
     return sum(1 for state in states.values() if state == wanted)
 
 
+def take_ids(user, cluster, *ids):
+    """Puts jobs of these ids on the nodes, as another machine with the same nodes does."""
+    user.run(*job_words(cluster, 2, ["true"], "theirs", "--launcher", "plain"))
+    copies = "; ".join(f"cp -a theirs-1 {one}" for one in ids)
+    user.run("exec", cluster, "--", "sh", "-c", f"cd ~/.fastgpu/jobs; {copies}")
+
+
+def test_ids_of_other_machines_jobs_on_the_same_nodes_are_left_to_them(user):
+    name = user.cluster
+    user.run("create", "cluster", name, "--nodes", "2")
+    take_ids(user, name, "mine-1", "mine-2", "mine-4", "set-1.2")
+    # A job takes another number by itself.
+    done = user.run(*job_words(name, 2, ["true"], "mine"))
+    assert_in("has a job mine-1 of another machine or state directory: trying another", done.err)
+    assert_in("job mine-8: 2 ranks", done.err)
+    # An array has its numbers already: that job fails, with its reason.
+    failed = user.run(*job_words(name, 1, ["true"], "set", "--array", "1-3"), code=6)
+    assert_in("job set-1.2 failed: node", failed.err)
+    states = {"set-1.1": "succeeded", "set-1.2": "failed", "set-1.3": "succeeded"}
+    assert_equal(jobs_of(user, "set-1"), states)
+    user.refused(["logs", "set-1.2"], 6, "job set-1.2 never started: node")
+    # What is deleted is ours alone.
+    user.run("delete", "job", "set-1", "--yes")
+    left = user.run("exec", name, "--", "sh", "-c", "ls ~/.fastgpu/jobs").out.decode().split()
+    assert_true("set-1.2" in left and "set-1.1" not in left, left)
+
+
 @shared_cluster
 def test_an_array_runs_a_job_for_each_index(user):
     name = user.two_nodes()
