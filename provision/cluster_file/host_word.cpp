@@ -1,5 +1,7 @@
 #include "provision/cluster_file/host_word.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "base/ascii.hpp"
@@ -48,12 +50,21 @@ bool is_bracketed_address(std::string_view place) {
 
 }  // namespace
 
+/// Numbers that are no IPv4 address are refused: a resolver reads 010.0.0.1 as 8.0.0.1, and 10 as
+/// 0.0.0.10.
 void check_address(std::string_view text) {
   constexpr std::size_t kLongest = 253;
   if (text.empty() || text.size() > kLongest || text.front() == '-' ||
       !std::ranges::all_of(text, is_address_character))
     throw Error(ErrorKind::usage,
                 "'" + printable(text) + "' is neither an address nor a host name");
+  in_addr ipv4{};
+  const bool is_numeric = text.find_first_not_of("0123456789.") == text.npos;
+  if (is_numeric && ::inet_pton(AF_INET, std::string(text).c_str(), &ipv4) != 1)
+    throw Error(
+        ErrorKind::usage,
+        "'" + printable(text) +
+            "' is not an IPv4 address: it has four numbers up to 255, without leading zeros");
 }
 
 void check_user(std::string_view text) {

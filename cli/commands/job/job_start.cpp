@@ -171,9 +171,11 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
     } catch (const launcher::JobIdTaken& e) {
       context.store().erase_job(started.open.job.id);
       if (tries == kMostIds)
-        throw Error(e.kind(), std::string(e.what()) + ", and so it went with " +
-                                  std::to_string(kMostIds) +
-                                  " numbers: does the cluster have one machine under two names?");
+        throw Error(
+            e.kind(),
+            std::string(e.what()) + ", and so it went with " + std::to_string(kMostIds) +
+                " numbers: does the cluster have one machine, or one home directory, under two "
+                "names?");
       context.ui().note(std::string(e.what()) + ": trying another number");
       context.store().skip_job_numbers(record.spec.name, skipped);
     }

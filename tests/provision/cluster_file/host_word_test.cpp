@@ -48,6 +48,13 @@ TEST_CASE("a word that is no host is refused") {
   }
 }
 
+TEST_CASE("numbers that a resolver would read as another address are refused") {
+  for (const char* const text : {"010.214.77.11", "10.0.0.256", "10.0.0", "10", "ann@10.0.0.01:22"})
+    CHECK(test::mentions(failure_of([&] { parse_host_word(text); }), "is not an IPv4 address"));
+  CHECK(parse_host_word("10.0.0.1").address == "10.0.0.1");
+  CHECK(parse_host_word("10x").address == "10x");
+}
+
 TEST_CASE("a range stands for many hosts with one user and port") {
   const auto hosts = parse_host_words("ann@n[09-10].lab:2222,login,[fd00::1]:22");
   REQUIRE(hosts.size() == 4);
