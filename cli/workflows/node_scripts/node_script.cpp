@@ -5,6 +5,7 @@
 #include "base/names.hpp"
 #include "base/outcome.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::cli {
 
@@ -16,10 +17,23 @@ std::string script_command(const state::Node& node, const char* script,
   return shell_join(all);
 }
 
+namespace {
+
+/// Returns the first line, without those by which sudo complains of the name of its host and goes
+/// on.
+std::string complaint_in(std::string_view errors) {
+  for (const std::string_view line : split_lines(errors))
+    if (!line.empty() && !line.starts_with("sudo: unable to resolve host"))
+      return std::string(line);
+  return {};
+}
+
+}  // namespace
+
 void check_script(const launcher::NodeAnswer& answer, const std::string& what) {
   const int code = answer.result.value().code();
   if (code == 0) return;
-  const std::string said = answer.err.substr(0, answer.err.find('\n'));
+  const std::string said = complaint_in(answer.err);
   throw Error(ErrorKind::remote,
               answer.result.host.value + " could not " + what + ": " +
                   (said.empty() ? "exit status " + std::to_string(code) : printable(said, 200)));
