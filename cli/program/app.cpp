@@ -36,7 +36,7 @@ constexpr std::array kCommands = {
         "Add nodes to a cluster, or remove the last ones", "fastgpu scale cluster demo --nodes 4",
         make_scale_cluster_command,
         "Scaling down removes the nodes with the highest numbers and all data on them. Hosts of a "
-        "static cluster are only removed from the record; scaling up adds listed hosts again."},
+        "static cluster are kept, and jobs there are stopped; scaling up adds listed hosts again."},
     CliCommand{"guard", "cluster", Topic::clusters, Effect::changes,
                "Set when a cluster is stopped or deleted automatically",
                "fastgpu guard cluster demo --max-life 12h --idle-stop 30m",
@@ -88,8 +88,9 @@ constexpr std::array kCommands = {
         "delete", "cluster", Topic::clusters, Effect::changes,
         "Delete a cluster and all data on it", "fastgpu delete cluster demo --yes",
         make_delete_cluster_command,
-        "Hosts of a static cluster are kept; the cluster's key is removed from their "
-        "~/.ssh/authorized_keys. Logs of jobs stay in ~/.fastgpu/jobs there. A host that does "
+        "Hosts of a static cluster are kept; jobs there are stopped, and the cluster's key is "
+        "removed from their ~/.ssh/authorized_keys. Logs of jobs stay in ~/.fastgpu/jobs there. A "
+        "host that does "
         "not answer is reported and does not stop the deletion."},
     CliCommand{"delete", "image", Topic::clouds, Effect::changes,
                "Delete an image made by `fastgpu env bake`",

@@ -104,7 +104,9 @@ OpenJob open_job(Services& services, std::string_view name) {
   const auto cluster = services.store().find_cluster(out.job.cluster);
   if (!cluster)
     throw Error(ErrorKind::conflict,
-                "the cluster of job " + out.job.id + " is deleted, and its logs with it");
+                "the cluster of job " + out.job.id +
+                    " is deleted, and its logs with it; hosts of a static cluster keep them in ~/" +
+                    launcher::job_directory(out.run()));
   out.cluster = *cluster;
   return out;
 }

@@ -75,6 +75,7 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
                              " is partly deleted; remove the rest with: " + "fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
   provision::require_ours(tools, cluster);
+  stop_leaving_jobs(context, cluster, context.store().nodes(cluster.id), "its cluster was deleted");
   remove_scheduler(context, cluster,
                    in_state(context.store().nodes(cluster.id), state::NodeState::running));
   provision::delete_cluster(tools, cluster.name);

@@ -1,11 +1,16 @@
 #include "cli/commands/cluster/running_jobs.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/join.hpp"
+#include "base/outcome.hpp"
+#include "cli/program/app.hpp"
 #include "cli/workflows/job_access.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -31,17 +36,95 @@ state::Job asked(Context& context, const state::Job& job) {
   }
 }
 
+/// Returns the unfinished jobs of the cluster on the nodes, as recorded, the oldest first.
+std::vector<state::Job> unfinished_jobs(Context& context, const state::Cluster& cluster,
+                                        const std::vector<state::Node>& nodes) {
+  std::vector<state::Job> jobs = context.store().jobs();
+  std::erase_if(jobs, [&](const state::Job& job) {
+    return job.cluster != cluster.id || launcher::has_ended(job) || !is_on(job, nodes);
+  });
+  std::ranges::reverse(jobs);
+  return jobs;
+}
+
+/// Calls `write`, which changes the record. If the disk is full, the record stays: a later look at
+/// the jobs finds that their cluster or a node of them is gone.
+void write_where_room(const std::function<void()>& write) {
+  const Outcome<void> outcome = attempt(write);
+  if (!outcome.ok() && outcome.error().kind() != ErrorKind::capacity) throw Error(outcome.error());
+}
+
+void mark_cancelled(Context& context, state::Job& job, const std::string& why) {
+  launcher::mark_ended(context.store(), job,
+                       {.state = state::JobState::cancelled,
+                        .exit_code = exit_code(ErrorKind::interrupted),
+                        .reason = why});
+}
+
+/// Cancels the jobs that wait, and reads the present state of the others.
+void cancel_waiting(Context& context, std::vector<state::Job>& jobs, const std::string& why) {
+  context.store().atomically([&] {
+    for (state::Job& job : jobs) {
+      if (auto stored = context.store().find_job(job.id)) job = std::move(*stored);
+      if (job.state == state::JobState::queued)
+        mark_cancelled(context, job, why + " before its turn");
+    }
+  });
+}
+
+/// Returns why a node did not confirm that it has stopped a job; absent if it did.
+std::optional<Error> why_not_stopped(const HostResult<ssh::Exit>& outcome) {
+  if (!outcome.ok()) return outcome.error();
+  if (outcome.value().code() == 0) return std::nullopt;
+  return Error(ErrorKind::remote, outcome.host.value + ": the agent ended with " +
+                                      std::to_string(outcome.value().code()));
+}
+
+/// Returns what may stay of a job on a node that has not stopped it, and how it ends.
+std::string rest_on(const std::string& node, const std::string& run,
+                    const launcher::JobRecord& record) {
+  if (record.spec.engine == launcher::EngineKind::slurm)
+    return "it may still be in Slurm: run on " + node + ": scancel " + record.engine_job.id;
+  return "its processes may still run on " + node +
+         ": end those there that have FASTGPU_JOB_ID=" + run + " in their environment";
+}
+
+/// Stops a job on its nodes. Reports the nodes that do not confirm it, and returns true if all do.
+bool stops_everywhere(Context& context, const state::Cluster& cluster, const state::Job& job) {
+  const launcher::JobRecord& record = *job.record;
+  const std::string run = launcher::run_name(job.id, record.restarts);
+  bool confirmed = true;
+  for (const auto& outcome : engine_for(context, cluster, record)->stop(run, record)) {
+    const auto failure = why_not_stopped(outcome);
+    if (!failure) continue;
+    confirmed = false;
+    context.ui().warn(std::string(failure->during("stopping job " + job.id).what()) + "; " +
+                      rest_on(outcome.host.value, run, record));
+  }
+  return confirmed;
+}
+
+/// Stops a job that may still run, and records its end. A job that is lost may have ranks left.
+void stop_leaving(Context& context, const state::Cluster& cluster, const state::Job& recorded,
+                  const std::string& why) {
+  state::Job job = asked(context, recorded);
+  if (launcher::has_ended(job) && job.state != state::JobState::lost) return;
+  context.ui().progress("stopping job " + job.id);
+  const bool is_restarted = is_restarted_by_its_owner(context, job);
+  // A job that a fastgpu starts again ends in any case, or it would be started after this.
+  if (stops_everywhere(context, cluster, job) || is_restarted)
+    write_where_room([&] { mark_cancelled(context, job, why); });
+}
+
 }  // namespace
 
 std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes, JobSource source) {
   std::vector<std::string> ids;
-  for (const state::Job& job : context.store().jobs()) {
-    if (job.cluster != cluster.id || launcher::has_ended(job) || !is_on(job, nodes)) continue;
+  for (const state::Job& job : unfinished_jobs(context, cluster, nodes)) {
     const bool has_ended = source == JobSource::nodes && launcher::has_ended(asked(context, job));
     if (!has_ended) ids.push_back(job.id);
   }
-  std::ranges::reverse(ids);
   return ids;
 }
 
@@ -53,6 +136,22 @@ std::string jobs_text(const std::vector<std::string>& jobs) {
   for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
     append_item(names, jobs[i]);
   return text + names + (jobs.size() > kMostNamed ? ", ..." : "");
+}
+
+void stop_leaving_jobs(Context& context, const state::Cluster& cluster,
+                       const std::vector<state::Node>& leaving, const std::string& why) {
+  if (!provision::provider_info(cluster.provider).needs_hosts_file) return;
+  std::vector<state::Job> jobs = unfinished_jobs(context, cluster, leaving);
+  write_where_room([&] { cancel_waiting(context, jobs, why); });
+  for (const state::Job& job : jobs) {
+    if (launcher::has_ended(job)) continue;
+    const Outcome<void> outcome = attempt([&] { stop_leaving(context, cluster, job, why); });
+    context.cancel().check();
+    if (!outcome.ok())
+      context.ui().warn(std::string(outcome.error().during("stopping job " + job.id).what()) +
+                        "; its processes may still run on its nodes");
+  }
+  context.ui().end_progress();
 }
 
 }  // namespace fastgpu::cli

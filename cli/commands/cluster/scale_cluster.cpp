@@ -67,8 +67,11 @@ int run_scale(Context& context, const ChangeOptions& options) {
   context.set_interrupt_hint("cluster " + options.name +
                              " is partly scaled; finish with: fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
-  if (wanted < present)
-    remove_scheduler(context, cluster, last_nodes(context.store().nodes(cluster.id), wanted));
+  if (wanted < present) {
+    const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);
+    stop_leaving_jobs(context, cluster, leaving, "its cluster was scaled down");
+    remove_scheduler(context, cluster, leaving);
+  }
   const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
   if (wanted > present) complete_first_contact(context, tools, cluster);
   keep_guards(context, cluster.name, GuardUpdate::changed);

@@ -13,7 +13,7 @@ namespace {
 std::string failure_with(int status, const std::string& errors) {
   const launcher::NodeAnswer answer{
       .result = {{"demo-0"}, ssh::Exit{.status = status}}, .out = {}, .err = errors};
-  return test::failure_of([&] { check_script(answer, "set up Slurm"); }).what();
+  return fastgpu::test::failure_of([&] { check_script(answer, "set up Slurm"); }).what();
 }
 
 TEST_SUITE_BEGIN("cli/node_script");

@@ -1,0 +1,171 @@
+#include "cli/commands/cluster/running_jobs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/program/context.hpp"
+#include "fakes/fake_ssh.hpp"
+#include "launcher/job.hpp"
+#include "launcher/job_store.hpp"
+#include "state/directory.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using fastgpu::test::FakeReply;
+using fastgpu::test::FakeSsh;
+using state::JobState;
+
+/// The program on a machine whose hosts answer from a script.
+class LabContext final : public Context {
+ public:
+  LabContext(Ui& ui, Cancel& cancel)
+      : Context(ui, cancel, [](const char*) { return std::nullopt; }) {}
+
+  const remote::AgentProgram& agent() override { return agent_; }
+
+  std::string silent_host{};
+  std::vector<std::string> asked{};  ///< "HOST: COMMAND"
+
+ protected:
+  std::unique_ptr<ssh::Client> make_ssh() override {
+    return std::make_unique<FakeSsh>([this](const FakeSsh::Seen& seen) {
+      asked.push_back(seen.host + ": " + seen.command);
+      FakeReply reply;
+      if (seen.host == silent_host)
+        reply.failure = Error(ErrorKind::transient, seen.host + ": connection timed out");
+      return reply;
+    });
+  }
+
+ private:
+  remote::AgentProgram agent_{"/dev/null", {"0123456789abcdef"}, {}};
+};
+
+/// A cluster of the hosts one, two and three, and its jobs.
+class Lab {
+ public:
+  explicit Lab(const std::string& provider)
+      : ui_(out_, err, {}, [] { return std::string(); }), context(ui_, cancel_) {
+    context.set_state_directory(directory_.path());
+    cluster = {.id = {"0a1b2c3d"},
+               .name = {"lab"},
+               .provider = provider,
+               .state = state::ClusterState::running,
+               .user = "root"};
+    cluster.provider_spec = state::StaticSpec{.hosts = {{}, {}, {}}};
+    if (provider == "local") cluster.provider_spec = state::LocalSpec{};
+    context.store().insert_cluster(cluster);
+    for (int i = 0; i < 3; ++i)
+      context.store().put_node({.cluster = cluster.id,
+                                .index = i,
+                                .name = {std::vector{"one", "two", "three"}.at(std::size_t(i))},
+                                .state = state::NodeState::running,
+                                .address = "192.0.2." + std::to_string(i + 1),
+                                .user = "root"});
+    const auto key = state::identity_file(directory_.path(), cluster.id);
+    std::filesystem::create_directories(key.parent_path());
+    state::write_private_file(key, "a key");
+  }
+
+  /// Records a job with a rank on each of the hosts.
+  state::Job add_job(const std::string& name, const std::vector<std::string>& hosts,
+                     JobState how = JobState::running) {
+    launcher::JobRecord record;
+    record.spec.name = {name};
+    record.spec.argv = {"sleep", "600"};
+    record.spec.presence = launcher::Presence::detached;
+    for (const std::string& host : hosts)
+      record.placement.push_back({{host}, static_cast<int>(record.placement.size()), 1});
+    state::Job job = launcher::insert_job(context.store(), cluster.id, record);
+    job.state = how;
+    context.store().update_job(job);
+    return job;
+  }
+
+  /// Stops the jobs of the last hosts, from this index on.
+  void stop_jobs_from(int first) {
+    std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+    nodes.erase(nodes.begin(), nodes.begin() + first);
+    stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
+  }
+
+  bool was_asked(const std::string& host, const std::string& words) const {
+    return std::ranges::any_of(context.asked, [&](const std::string& one) {
+      return one.starts_with(host + ": ") && one.find(words) != std::string::npos;
+    });
+  }
+
+  state::Job now(const state::Job& job) { return context.store().find_job(job.id).value(); }
+
+ private:
+  fastgpu::test::TempDirectory directory_;
+  Cancel cancel_;
+  StringSink out_;
+
+ public:
+  StringSink err;
+
+ private:
+  Ui ui_;
+
+ public:
+  LabContext context;
+  state::Cluster cluster;
+};
+
+TEST_SUITE_BEGIN("cli/running_jobs");
+
+TEST_CASE("the jobs of a host that leaves are stopped on all of their hosts, and others are not") {
+  Lab lab("static");
+  const state::Job both = lab.add_job("both", {"one", "two"});
+  const state::Job other = lab.add_job("other", {"one", "three"});
+  lab.stop_jobs_from(2);
+  CHECK(lab.was_asked("one", "job-stop .fastgpu/jobs/other-1"));
+  CHECK(lab.was_asked("three", "job-sweep other-1"));
+  CHECK_FALSE(lab.was_asked("one", "both-1"));
+  CHECK(lab.now(other).state == JobState::cancelled);
+  CHECK(lab.now(other).reason == "its cluster was deleted");
+  CHECK(lab.now(both).state == JobState::running);
+  CHECK(lab.err.text.find("warning") == std::string::npos);
+}
+
+TEST_CASE("a host that does not answer is reported with what stays there, and the others go on") {
+  Lab lab("static");
+  const state::Job pair = lab.add_job("pair", {"one", "two"});
+  const state::Job single = lab.add_job("single", {"one"});
+  lab.context.silent_host = "two";
+  lab.stop_jobs_from(0);
+  CHECK(lab.was_asked("one", "job-stop .fastgpu/jobs/pair-1"));
+  CHECK(lab.err.text.find("stopping job pair-1: two: connection timed out; its processes may "
+                          "still run on two") != std::string::npos);
+  CHECK(lab.now(pair).state == JobState::running);
+  CHECK(lab.now(single).state == JobState::cancelled);
+}
+
+TEST_CASE("a job that waits is cancelled without asking its hosts") {
+  Lab lab("static");
+  const state::Job waits = lab.add_job("waits", {"one"}, JobState::queued);
+  lab.stop_jobs_from(0);
+  CHECK(lab.now(waits).state == JobState::cancelled);
+  CHECK(lab.now(waits).reason == "its cluster was deleted before its turn");
+  CHECK(lab.context.asked.empty());
+}
+
+TEST_CASE("jobs on machines that go with their nodes are left to them") {
+  Lab lab("local");
+  const state::Job job = lab.add_job("goes", {"one"});
+  lab.stop_jobs_from(0);
+  CHECK(lab.context.asked.empty());
+  CHECK(lab.now(job).state == JobState::running);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cli
