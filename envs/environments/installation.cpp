@@ -29,7 +29,7 @@ class Installation {
         distribution_(nodes_),
         lock_(request.lock) {}
 
-  InstallationResult run() {
+  InstallationResult run() try {
     look({});
     if (request_.solves_anew) solve_anew();
     if (!plan().done()) {
@@ -46,10 +46,17 @@ class Installation {
       use();
     }
     return nodes_.result();
+  } catch (const std::exception&) {
+    way_.reset();  // It uses the connections to the nodes.
+    if (has_prepared_)
+      remove_empty_places(access_, nodes_.hosts_of(nodes_.all()), nodes_.prefix(),
+                          request_.spec.name);
+    throw;
   }
 
  private:
   void look(const std::string& prepared) {
+    if (!prepared.empty()) has_prepared_ = true;
     const auto looked = nodes_.look(prepared);
     if (request_.archive) check_prefix(*request_.archive, nodes_.prefix());
     make_plan();
@@ -279,6 +286,7 @@ class Installation {
   std::optional<IndexWay> way_;
   std::optional<Toolbox> toolbox_;
   bool has_wheels_ = false;
+  bool has_prepared_ = false;  // Places for the environment were made on the nodes.
   std::optional<std::optional<PythonArchive>> archive_;
   Bytes size_;  // The size of the build; 0 until it is known.
 };

@@ -1,5 +1,7 @@
 #include "envs/environments/node_status.hpp"
 
+#include <chrono>
+
 #include "envs/environments/nodes_python.hpp"
 
 namespace fastgpu::envs {
@@ -21,6 +23,18 @@ std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& acces
       out.push_back({result.host, result.error()});
   }
   return out;
+}
+
+void remove_empty_places(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                         const std::string& prefix, const std::string& name) noexcept try {
+  constexpr std::chrono::seconds kTimeout{5};  // The user waits, often after a Ctrl-C.
+  const Cancel never;
+  NodeAccess cleanup{access.client, access.agent, access.options, never};
+  cleanup.options.timeout = kTimeout;
+  const NodeCall call{.words = {"env-remove", "--if-empty", prefix, name}};
+  call_nodes(cleanup, hosts, [&](std::size_t) { return call; }, {});
+} catch (const std::exception&) {
+  // The caller is about to report the failure that matters.
 }
 
 WantedEnvironment wanted_by(const InstallationRequest& request) {

@@ -13,6 +13,12 @@ std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess
                                                                 const std::string& prefix,
                                                                 const std::string& prepared = {});
 
+/// Removes the places that look_at_nodes() has made for an environment, on the nodes where they are
+/// still empty. Best effort: reports no failure. Runs for some seconds at most, even after a
+/// cancel.
+void remove_empty_places(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                         const std::string& prefix, const std::string& name) noexcept;
+
 /// The plan alone, and the nodes that did not answer or cannot use the archive.
 struct PlannedInstallation {
   std::vector<HostResult<agent::EnvironmentStatus>> nodes;

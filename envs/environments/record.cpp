@@ -1,6 +1,7 @@
 #include "envs/environments/record.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/files.hpp"
 #include "base/json.hpp"
@@ -49,6 +50,10 @@ EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
                             .prefix = field<std::map<std::string, std::string>>(root, "prefix")};
   if (root.contains("machines"))  // Earlier programs kept no machines.
     record.machines = field<std::map<std::string, std::set<std::string>>>(root, "machines");
+  if (root.contains("used_prefixes"))  // Earlier programs kept only the present prefixes.
+    record.used_prefixes = field<std::set<std::string>>(root, "used_prefixes");
+  for (const auto& [name, prefix] : record.prefix)
+    record.used_prefixes.insert(prefix);
   return record;
 }
 
@@ -58,12 +63,14 @@ void write_record(const std::filesystem::path& cluster_directory,
   const nlohmann::json root = {{"schema", "fastgpu.environments-record/1"},
                                {"active", record.active},
                                {"prefix", record.prefix},
+                               {"used_prefixes", record.used_prefixes},
                                {"machines", record.machines}};
   state::write_private_file(file_of(cluster_directory), root.dump(2) + "\n");
 }
 
 void take_up(EnvironmentsRecord& record, std::span<const MachineStatus> found) {
   for (const auto& [machine, status] : found) {
+    if (!status.versions.empty()) record.used_prefixes.insert(status.prefix);
     for (const agent::FoundVersion& version : status.versions)
       record.prefix.emplace(version.name, status.prefix);
     for (const auto& [name, prefix] : record.prefix) {
@@ -84,6 +91,15 @@ void forget(EnvironmentsRecord& record, const std::string& name) {
   if (record.active == name) record.active.clear();
   record.prefix.erase(name);
   record.machines.erase(name);
+}
+
+void forget_prefix(EnvironmentsRecord& record, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const auto& [name, its_prefix] : record.prefix)
+    if (its_prefix == prefix) names.push_back(name);
+  for (const std::string& name : names)
+    forget(record, name);
+  record.used_prefixes.erase(prefix);
 }
 
 bool is_on(const EnvironmentsRecord& record, const std::string& name, const std::string& machine) {

@@ -15,6 +15,9 @@ namespace fastgpu::envs {
 struct EnvironmentsRecord {
   std::string active{};                         ///< Empty: no active one.
   std::map<std::string, std::string> prefix{};  ///< The prefix of each environment by its name.
+  /// All prefixes that have been used. A removed environment leaves tools under its prefix, so it
+  /// stays here until all environments are removed there.
+  std::set<std::string> used_prefixes{};
   /// The machines that had each one complete at the last check.
   std::map<std::string, std::set<std::string>> machines{};
 
@@ -34,8 +37,11 @@ struct MachineStatus {
 /// logins get on all of them becomes active.
 void take_up(EnvironmentsRecord& record, std::span<const MachineStatus> found);
 
-/// Removes everything about it.
+/// Removes everything about it, except that its prefix has been used.
 void forget(EnvironmentsRecord& record, const std::string& name);
+
+/// Removes everything about a prefix and its environments.
+void forget_prefix(EnvironmentsRecord& record, const std::string& prefix);
 
 /// Returns whether that machine is known to have it complete.
 bool is_on(const EnvironmentsRecord& record, const std::string& name, const std::string& machine);

@@ -100,7 +100,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"env-discard", "PREFIX NAME VERSION", run_env_discard},
     Subcommand{"env-activate", "PREFIX NAME", run_env_activate},
     Subcommand{"env-deactivate", "PREFIX", run_env_deactivate},
-    Subcommand{"env-remove", "PREFIX [NAME]", run_env_remove},
+    Subcommand{"env-remove", "[--if-empty] PREFIX [NAME]", run_env_remove},
 };
 
 int show_usage() {

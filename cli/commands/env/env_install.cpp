@@ -146,6 +146,7 @@ int install(Context& context, EnvCluster& cluster, const EnvironmentChoice& choi
             const EnvInstallOptions& options) {
   auto request = request_for(context, cluster, choice, options);
   cluster.lock();
+  cluster.note_given_prefix();
   const MetNeeds met = meet_needs(context, cluster, choice.spec.needs, options.needs);
   if (met.hosts.empty()) return report_failures(context, met.failures);
   const state::ScratchDirectory scratch(context.state_directory());

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
 
+#include "base/contains.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
+#include "cli/commands/env/found_environments.hpp"
 #include "envs/environments/node_status.hpp"
 
 namespace fastgpu::cli {
@@ -14,83 +14,46 @@ struct EnvListOptions {
   EnvTarget target;
 };
 
-/// An environment as found on the nodes of a cluster.
-struct Seen {
-  std::vector<std::string> nodes;  ///< The nodes on which it is complete and current.
-  std::set<std::string> builds;    ///< The versions, each with the checksum of its manifest.
-  std::string version;
-  std::size_t active_on = 0;  ///< The number of nodes on which logins activate it.
-  std::string prefix;
-};
-
-/// The environments on the nodes of one cluster.
-struct ClusterSeen {
-  std::string cluster;
-  std::size_t nodes = 0;
-  std::map<std::string, Seen> environments;
-};
-
-void add(ClusterSeen& cluster, const NodeName& node, const agent::EnvironmentStatus& status) {
-  for (const agent::FoundVersion& found : status.versions) {
-    Seen& seen = cluster.environments[found.name];
-    seen.prefix = status.prefix;
-    if (!found.current || found.manifest.empty()) continue;
-    seen.nodes.push_back(node.value);
-    seen.builds.insert(found.version + found.manifest);
-    seen.version = found.version;
-    if (status.active == found.name) ++seen.active_on;
-  }
-}
-
-std::string state_of(const Seen& seen, std::size_t nodes) {
-  if (seen.builds.size() > 1) return "differs";
-  return seen.nodes.size() == nodes ? "complete" : "partial";
-}
-
-void show(View& view, const ClusterSeen& cluster) {
-  for (const auto& [name, seen] : cluster.environments) {
-    const std::string state = state_of(seen, cluster.nodes);
-    const bool active = seen.active_on == cluster.nodes;
+void show(View& view, const EnvCluster& cluster, const FoundEnvironments& found) {
+  const std::string& on = cluster.target().cluster.name.value;
+  const std::size_t nodes = cluster.hosts().size();
+  for (const auto& [key, environment] : found.all()) {
+    const auto& [name, prefix] = key;
+    const std::string state = state_of(environment, nodes);
+    const bool active = environment.active_on == nodes;
     const std::string count =
-        std::to_string(seen.nodes.size()) + "/" + std::to_string(cluster.nodes);
-    view.table.rows.push_back({name, cluster.cluster, count,
+        std::to_string(environment.nodes.size()) + "/" + std::to_string(nodes);
+    view.table.rows.push_back({name, on, count,
                                Cell(state, state == "complete" ? Color::green : Color::yellow),
-                               seen.version, active ? "yes" : "no", seen.prefix});
+                               environment.version, active ? "yes" : "no", prefix});
     view.names.push_back(name);
     view.root["environments"].push_back({{"name", name},
-                                         {"cluster", cluster.cluster},
+                                         {"cluster", on},
                                          {"state", state},
-                                         {"version", seen.version},
+                                         {"version", environment.version},
                                          {"active", active},
-                                         {"prefix", seen.prefix},
-                                         {"nodes", seen.nodes},
-                                         {"of", cluster.nodes}});
+                                         {"prefix", prefix},
+                                         {"nodes", environment.nodes},
+                                         {"of", nodes}});
   }
 }
 
-/// Returns the prefixes to search: the recorded ones, or the default.
-std::set<std::string> prefixes_of(EnvCluster& cluster) {
-  std::set<std::string> prefixes;
-  for (const auto& [name, prefix] : cluster.record().prefix)
-    prefixes.insert(prefix);
-  if (!cluster.prefix_for("").empty()) prefixes = {cluster.prefix_for("")};
-  if (prefixes.empty()) prefixes.insert("");
-  return prefixes;
-}
-
-/// Adds the cluster's environments to the view. Returns the exit code.
-int look(Context& context, EnvCluster& cluster, View& view) {
-  ClusterSeen seen{.cluster = cluster.target().cluster.name.value,
-                   .nodes = cluster.hosts().size(),
-                   .environments = {}};
-  int code = 0;
-  for (const std::string& prefix : prefixes_of(cluster)) {
-    const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);
-    for (const auto& node : looked)
-      if (node.ok()) add(seen, node.host, node.value());
-    code = std::max(code, report(context, looked));
+/// Adds the cluster's environments to the view. Reports one failure for each node that does not
+/// answer. Returns the exit code.
+int look(Context& context, const EnvCluster& cluster, View& view) {
+  FoundEnvironments found;
+  std::vector<std::pair<NodeName, Error>> failures;
+  for (const std::string& prefix : cluster.prefixes()) {
+    if (found.reports_of(prefix) == cluster.hosts().size()) continue;
+    for (const auto& node : envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix)) {
+      if (node.ok())
+        found.add(node.host, node.value());
+      else if (!contains(failures, node.host, &std::pair<NodeName, Error>::first))
+        failures.emplace_back(node.host, node.error());
+    }
   }
-  show(view, seen);
+  const int code = report_failures(context, failures);
+  show(view, cluster, found);
   return code;
 }
 
@@ -111,7 +74,7 @@ int run(Context& context, const EnvListOptions& options) {
                         {"VERSION"}, {"ACTIVE"},  {"PREFIX", true}};
   int code = 0;
   for (const std::string& name : clusters_to_look_at(context, options)) {
-    EnvCluster cluster(context, {.cluster = name, .prefix = options.target.prefix});
+    const EnvCluster cluster(context, {.cluster = name, .prefix = options.target.prefix});
     code = std::max(code, look(context, cluster, view));
   }
   context.ui().show(view);

@@ -50,11 +50,14 @@ envs::EnvironmentLock lock_here(Context& context, const envs::InstallationReques
 
 envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationRequest request) {
   cluster.lock();
+  cluster.note_given_prefix();
   request.prefix = cluster.prefix_for(request.spec.name);
   const std::span<const ssh::Host> first(cluster.hosts().data(), 1);
   const auto looked =
       envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
   if (!looked[0].ok()) throw Error(looked[0].error());
+  // Solving needs the prefix alone.
+  envs::remove_empty_places(cluster.access(), first, looked[0].value().prefix, request.spec.name);
   const envs::NodeAccess access = cluster.access();
   const envs::IndexWay way(access, first[0], envs::fetch_plan(request), request.on_doing);
   const std::string& machine = looked[0].value().machine;

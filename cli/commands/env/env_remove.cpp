@@ -2,6 +2,7 @@
 #include <memory>
 #include <set>
 
+#include "base/contains.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/workflows/lookup.hpp"
@@ -39,7 +40,8 @@ void add_removals(const HostResult<agent::EnvironmentStatus>& node, const EnvRem
       return one.name == name && one.prefix == status.prefix;
     });
     if (at == removals.end()) at = removals.insert(at, {name, status.prefix, {}});
-    at->nodes.push_back(node.host.value);
+    // The default prefix may be on record by its path, too.
+    if (!contains(at->nodes, node.host.value)) at->nodes.push_back(node.host.value);
   }
 }
 
@@ -76,6 +78,29 @@ int remove_below(Context& context, const EnvCluster& cluster, const std::string&
   return options.dry_run ? report(context, looked) : report(context, answers);
 }
 
+std::vector<std::string> prefixes_to_clean(EnvCluster& cluster, const EnvRemoveOptions& options) {
+  if (options.all) return cluster.prefixes();
+  return {cluster.find(options.name)};
+}
+
+bool has_all_nodes(Context& context, const EnvCluster& cluster) {
+  return cluster.hosts().size() == context.store().nodes(cluster.target().cluster.id).size();
+}
+
+/// Forgets what was removed. The used prefixes stay if other nodes of the cluster may have them.
+void forget_removed(Context& context, EnvCluster& cluster, const EnvRemoveOptions& options) {
+  envs::EnvironmentsRecord& record = cluster.record();
+  const std::set<std::string> used = record.used_prefixes;
+  if (!options.all)
+    envs::forget(record, options.name);
+  else if (options.target.prefix.empty())
+    record = {};
+  else
+    envs::forget_prefix(record, options.target.prefix);
+  if (!has_all_nodes(context, cluster)) record.used_prefixes = used;
+  cluster.store_record();
+}
+
 int remove(Context& context, const EnvRemoveOptions& options) {
   if (options.all == !options.name.empty())
     throw Error(ErrorKind::usage, "env remove: name an environment, or use --all");
@@ -83,21 +108,13 @@ int remove(Context& context, const EnvRemoveOptions& options) {
   target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
   EnvCluster cluster(context, target);
   if (!options.dry_run) cluster.lock();
-  auto& record = cluster.record();
-  std::set<std::string> prefixes = {options.all ? options.target.prefix
-                                                : cluster.find(options.name)};
-  if (options.all && options.target.prefix.empty())
-    for (const auto& [name, prefix] : record.prefix)
-      prefixes.insert(prefix);
   int code = 0;
   std::vector<Removal> removals;
-  for (const std::string& prefix : prefixes)
+  for (const std::string& prefix : prefixes_to_clean(cluster, options))
     code = std::max(code, remove_below(context, cluster, prefix, options, removals));
   context.ui().show(removal_view(removals, options.dry_run));
   if (code != 0 || options.dry_run) return code;
-  if (options.all) record = {};
-  envs::forget(record, options.name);
-  cluster.store_record();
+  forget_removed(context, cluster, options);
   return 0;
 }
 

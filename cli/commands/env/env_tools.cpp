@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.hpp"
+#include "base/names.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/copy_route.hpp"
 #include "cli/workflows/lookup.hpp"
@@ -16,14 +17,30 @@ namespace {
 // Two concurrent changes are a mistake, not a queue.
 constexpr std::chrono::milliseconds kNoTimeout{0};
 
+/// Makes --prefix refuse a path that the nodes would take relative to the home directory, and bring
+/// the others into one form: a prefix is found again by its text.
+void require_absolute(Argument& argument) {
+  argument.take = [take = std::move(argument.take), &argument](const std::string& text) {
+    const std::filesystem::path path(text);
+    if (!path.is_absolute())
+      throw Error(ErrorKind::usage, argument.name + ": '" + printable(text) +
+                                        "' is not an absolute path: write the full path on the "
+                                        "nodes, which expand no ~ [/srv/envs]");
+    const std::string normal = path.lexically_normal().string();
+    const bool has_slash = normal.size() > 1 && normal.ends_with('/');
+    take(has_slash ? normal.substr(0, normal.size() - 1) : normal);
+  };
+}
+
 }  // namespace
 
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
   Argument& cluster = describe_cluster_flag(arguments, target.cluster);
-  shared(arguments.text(
+  Argument& prefix = arguments.text(
       "--prefix", "DIR",
       "Directory of environments on the nodes (root: /opt/fastgpu/envs, others: ~/.fastgpu/envs)",
-      target.prefix));
+      target.prefix);
+  require_absolute(shared(prefix));
   return cluster;
 }
 
@@ -53,20 +70,31 @@ std::string EnvCluster::prefix_for(const std::string& name) const {
   return found == record_.prefix.end() ? "" : found->second;
 }
 
+std::vector<std::string> EnvCluster::prefixes() const {
+  if (!given_prefix_.empty()) return {given_prefix_};
+  std::vector<std::string> all = {""};
+  all.insert(all.end(), record_.used_prefixes.begin(), record_.used_prefixes.end());
+  return all;
+}
+
 std::string EnvCluster::find(const std::string& name) {
   agent::check_environment_name(name);
   const auto known = record_.prefix.find(name);
   if (known != record_.prefix.end() && (given_prefix_.empty() || given_prefix_ == known->second))
     return known->second;
-  const Answers answers = ask(given_prefix_, target_.nodes);
+  std::vector<Answers> all;
+  for (const std::string& prefix : prefixes())
+    all.push_back(ask(prefix, target_.nodes));
   // Another process may have changed the record meanwhile.
   auto record = envs::read_record(directory());
   record.prefix.erase(name);
   record.machines.erase(name);
-  take_up(record, answers.found);
+  for (const Answers& answers : all)
+    take_up(record, answers.found);
   const auto found = record.prefix.find(name);
   if (found == record.prefix.end()) {
-    if (!answers.failures.empty()) throw Error(answers.failures.front());
+    for (const Answers& answers : all)
+      if (!answers.failures.empty()) throw Error(answers.failures.front());
     throw Error(ErrorKind::not_found,
                 "there is no environment '" + name + "' on the nodes of cluster '" +
                     target_.cluster.name.value + "'; fastgpu env list shows the environments");
@@ -118,8 +146,13 @@ EnvCluster::Answers EnvCluster::ask(const std::string& prefix,
   return answers;
 }
 
+void EnvCluster::note_given_prefix() {
+  if (!given_prefix_.empty() && record_.used_prefixes.insert(given_prefix_).second) store_record();
+}
+
 void EnvCluster::note_made(const std::string& name, const envs::InstallationResult& result) {
   record_.prefix[name] = result.prefix;
+  record_.used_prefixes.insert(result.prefix);
   for (const auto& outcome : result.nodes) {
     const auto node = std::ranges::find(target_.nodes, outcome.host, &state::Node::name);
     if (node == target_.nodes.end()) continue;

@@ -24,7 +24,7 @@ struct EnvTarget {
   std::string prefix;
 };
 
-/// Adds --cluster and --prefix. Returns --cluster.
+/// Adds --cluster and --prefix, which must be an absolute path. Returns --cluster.
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target);
 /// Adds NAME, which is required, and the flags of describe_env_target().
 void describe_named_environment(Arguments& arguments, std::string& name, EnvTarget& target);
@@ -46,15 +46,21 @@ class EnvCluster {
   /// Returns the prefix for an environment: the one given by the user, else the recorded one, else
   /// "" for the default.
   std::string prefix_for(const std::string& name) const;
-  /// Returns the prefix of an environment. If it is not recorded, asks the nodes and records their
-  /// answer: the environment may come from an image or from another machine. Throws not_found if no
-  /// node has it.
+  /// Returns the prefixes to search: the one given by the user, else "" for the default and then
+  /// the used ones on record.
+  std::vector<std::string> prefixes() const;
+  /// Returns the prefix of an environment. If it is not recorded, asks the nodes, under prefixes(),
+  /// and records their answer: the environment may come from an image or from another machine.
+  /// Throws not_found if no node has it.
   std::string find(const std::string& name);
   /// Throws not_found, with a command that helps, if the environment is incomplete on one of
   /// `nodes`. Asks only the nodes that are not recorded as complete.
   void require_on(const std::string& name, std::span<const NodeName> nodes);
   envs::EnvironmentsRecord& record() noexcept { return record_; }
   void store_record() const;
+  /// Records that the given prefix is in use, so that `env remove --all` cleans it even after a
+  /// creation that fails. Does nothing without a given prefix.
+  void note_given_prefix();
   /// Records the prefix of the environment and the nodes on which it is complete.
   void note_made(const std::string& name, const envs::InstallationResult& result);
 

@@ -1,5 +1,7 @@
 // Subcommands on the environments of this node: show, verify, switch, set as the default of logins,
 // remove.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "agent/environments/checked.hpp"
@@ -90,6 +92,14 @@ void remove(const EnvironmentPlaces& places, const std::string& name) try {
   remove_remains(places);
 }
 
+/// Removes the place of an environment if nothing is in it. A creation that ends early leaves such
+/// a place.
+void remove_if_empty(const EnvironmentPlaces& places, const std::string& name) {
+  check_environment_name(name);
+  const UniqueFd lock = lock_prefix(places, kLookTimeout);
+  ::rmdir((places.prefix / name).c_str());  // Fails if it is missing or has content.
+}
+
 }  // namespace
 
 int run_env_verify(Arguments arguments) {
@@ -169,9 +179,11 @@ int run_env_deactivate(Arguments arguments) {
 int run_env_remove(Arguments arguments) {
   return run_call([&] {
     OptionReader options(arguments);
+    const bool if_empty = options.take_flag("--if-empty");
     const auto places = places_at(options.take_word("the prefix"));
     const std::string name = options.done() ? "" : options.take_word("the name");
     options.expect_end();
+    if (if_empty) return remove_if_empty(places, name);
     if (!name.empty()) check_environment_name(name);
     remove(places, name);
   });

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "agent/files/disk.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 
@@ -137,6 +138,38 @@ std::optional<UniqueFd> try_lock_of(const EnvironmentPlaces& places) {
   return file;
 }
 
+/// Returns true if the directory is a build, or a part of one that an interrupted copy has kept. An
+/// incomplete build has only its name.
+bool is_build(const fs::path& directory) {
+  constexpr std::size_t kVersionDigits = 12;  // See version_of() of locks.
+  const std::string name = directory.filename();
+  const bool is_version = name.size() == kVersionDigits &&
+                          name.find_first_not_of("0123456789abcdef") == std::string::npos;
+  std::error_code failure;
+  return is_version || name.starts_with(".fastgpu-copy") ||
+         fs::exists(manifest_of(directory), failure);
+}
+
+/// Returns true if make_prefix() has created the directory of the prefix, maybe before a removal
+/// that was killed.
+bool has_made_prefix(const EnvironmentPlaces& places) {
+  if (contains(all_made(places), places.prefix.string())) return true;
+  for (fs::path path = places.prefix; path.has_relative_path(); path = path.parent_path()) {
+    const auto text = is_ours(removing_of(path)) ? read_file(removing_of(path)) : std::nullopt;
+    const Records list(text.value_or(""), "the list of made directories");
+    if (contains(list.all("made"), places.prefix.string())) return true;
+  }
+  return false;
+}
+
+/// Removes the environments. Keeps everything else if the directory existed before them.
+void remove_environments(const EnvironmentPlaces& places) {
+  const bool is_made = has_made_prefix(places);
+  for (const fs::directory_entry& entry : fs::directory_iterator(places.prefix))
+    if (entry.path() != places.own() && (is_made || is_environment(entry.path())))
+      fs::remove_all(entry.path());
+}
+
 }  // namespace
 
 EnvironmentPlaces places_at(const std::string& prefix) {
@@ -150,8 +183,19 @@ void make_prefix(const EnvironmentPlaces& places) {
     make_at_once(places);
 }
 
+bool is_environment(const fs::path& directory) {
+  std::error_code failure;
+  if (!fs::is_directory(fs::symlink_status(directory, failure))) return false;
+  if (!link_target(directory / "current").empty()) return true;
+  const fs::directory_iterator entries(directory, failure);
+  return std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
+    std::error_code unreadable;
+    return fs::is_directory(entry.symlink_status(unreadable)) && is_build(entry.path());
+  });
+}
+
 void remove_prefix(const EnvironmentPlaces& places) {
-  remove_below(places.prefix, places.own());
+  remove_environments(places);
   const auto made = all_made(places);
   if (!made.empty()) {  // The list must survive the removal of the prefix.
     Records list;

@@ -19,8 +19,13 @@ EnvironmentPlaces places_at(const std::string& prefix);
 /// naming --prefix.
 void make_prefix(const EnvironmentPlaces& places);
 
-/// Removes the prefix with its content. Also removes the parents that make_prefix() has created, if
-/// they are empty.
+/// Returns true if `directory` is an environment, and not a directory of the user beside them. An
+/// environment has a link to its current build, or a build, which may be incomplete.
+bool is_environment(const std::filesystem::path& directory);
+
+/// Removes the prefix with its content. If the directory existed before make_prefix(), removes only
+/// environments and our own files from it. Also removes the parents that make_prefix() has created,
+/// if they are empty.
 void remove_prefix(const EnvironmentPlaces& places);
 /// Removes what a killed make_prefix() or remove_prefix() has left. It never contains environments.
 void remove_remains(const EnvironmentPlaces& places);

@@ -98,6 +98,7 @@ EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
                            .tools = names_in(places.tools("")),
                            .versions = {}};
   for (const std::string& name : names_in(places.prefix)) {
+    if (!is_environment(places.prefix / name)) continue;
     const std::string current = link_target(places.current(name));
     for (const std::string& version : names_in(places.prefix / name))
       status.versions.push_back(found(places.version(name, version), current));

@@ -40,7 +40,9 @@ TEST_CASE("what machines say is taken up, and comes out of the file as it went i
   write_record(folder.path(), record);
   CHECK(read_record(folder.path()) == record);
   forget(record, "train");
-  CHECK(record == EnvironmentsRecord{});
+  CHECK(record.used_prefixes == std::set<std::string>{"/p"});
+  write_record(folder.path(), record);
+  CHECK(read_record(folder.path()) == record);
   const Error e = test::failure_of([&] { runner_in(record, "train"); });
   CHECK(e.kind() == ErrorKind::not_found);
 }
@@ -59,6 +61,27 @@ TEST_CASE("what is remembered is not moved by what lies in another place") {
   CHECK(record.prefix.at("train") == "/q");
   CHECK_FALSE(is_on(record, "train", "a"));
   CHECK(record.active.empty());
+}
+
+TEST_CASE("a prefix stays on record until all environments are removed there") {
+  EnvironmentsRecord record{.active = "b",
+                            .prefix = {{"a", "/p"}, {"b", "/q"}},
+                            .used_prefixes = {"/p", "/q", "/r"},
+                            .machines = {{"a", {"m"}}, {"b", {"m"}}}};
+
+  forget_prefix(record, "/p");
+  CHECK(record.active == "b");
+  CHECK(record.prefix == std::map<std::string, std::string>{{"b", "/q"}});
+  CHECK(record.used_prefixes == std::set<std::string>{"/q", "/r"});
+  CHECK_FALSE(is_on(record, "a", "m"));
+  forget_prefix(record, "/q");
+  CHECK(record == EnvironmentsRecord{.used_prefixes = {"/r"}});
+}
+
+TEST_CASE("an empty place is not recorded as a used prefix") {
+  EnvironmentsRecord record;
+  take_up(record, std::vector{machine("a", {})});
+  CHECK(record == EnvironmentsRecord{});
 }
 
 TEST_CASE("what logins get on all machines is what jobs get, where nothing else was said") {
@@ -88,6 +111,7 @@ TEST_CASE("a file that an earlier program has written is read") {
   const auto record = read_record(folder.path());
   CHECK(record.active == "x");
   CHECK_FALSE(is_on(record, "x", "a"));
+  CHECK(record.used_prefixes == std::set<std::string>{"/p"});
 }
 
 TEST_SUITE_END();

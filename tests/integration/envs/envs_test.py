@@ -248,6 +248,9 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
         process = site.user.start(*site.words())
         assert_true(within(60, lambda: site.index.asked), "the index is not asked")
         end_by_signal(process, number, code)
+        if number == signal.SIGINT:
+            left = site.on_nodes("ls", PREFIX)
+            assert_not_in("train", left, "an empty folder is left")
         site.ends_everywhere("-x", "uv")
         site.nothing_is_used()
     site.index.fault = ""

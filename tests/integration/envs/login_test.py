@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
-from suite import assert_equal, assert_in
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 NOBODY = "65534"
 USUAL, CONFLICT, NOT_FOUND = 64, 64 + 4, 64 + 3  # 64 + ErrorKind
@@ -193,6 +193,38 @@ def test_all_of_it_goes(home):
         sorted(path.name for path in home.path.iterdir()), [], f"left: {list(home.path.rglob('*'))}"
     )
     home.run("env-remove", "")
+
+
+def test_what_the_user_has_beside_environments_stays(home):
+    """In a directory that existed before."""
+    place = home.path / "data"
+    (place / "sets/images").mkdir(parents=True)
+    (place / "sets/images/one.png").write_bytes(b"picture")
+    (place / "notes").write_bytes(b"mine")
+    subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", place], check=True)
+    home.run("env-status", "--prepare", "t", str(place))
+    for build in ("t/000000000000", "other/0123456789ab"):
+        (place / build).mkdir(parents=True)
+    subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", place], check=True)
+    status = home.run("env-status", str(place))
+    assert_in("000000000000", status)
+    assert_not_in("images", status, "a directory of the user counts as an environment")
+    home.run("env-remove", str(place))
+    assert_equal(
+        sorted(str(path.relative_to(place)) for path in place.rglob("*")),
+        ["notes", "sets", "sets/images", "sets/images/one.png"],
+    )
+
+
+def test_only_an_empty_place_goes_after_a_creation_that_ended_early(home):
+    places = home.path / ".fastgpu/envs"
+    home.run("env-status", "--prepare", "early")
+    home.run("env-remove", "--if-empty", "", "early")
+    assert_true(not (places / "early").exists(), "it is left")
+    home.run("env-remove", "--if-empty", "", "early")
+    home.run("env-remove", "--if-empty", "", "t")
+    assert_true((places / "t/current").is_symlink(), "an environment was removed")
+    home.run("env-remove", "--if-empty", "", code=USUAL)
 
 
 @contextlib.contextmanager

@@ -109,6 +109,32 @@ def test_one_in_another_place_is_known_after_it_was_activated_there(site):
 
 
 @with_site(Wheels)
+def test_the_same_name_in_two_places_is_two_environments_until_all_are_removed(site):
+    other = "/opt/other/envs"
+    site.create()
+    site.create("--prefix", other + "/")
+
+    def listed():
+        found = json.loads(site.user.run("env", "list", "-c", site.name, "-o", "json").out)
+        return sorted(
+            (one["prefix"], one["state"], len(one["nodes"])) for one in found["environments"]
+        )
+
+    assert_equal(listed(), [(PREFIX, "complete", 2), (other, "complete", 2)])
+    planned = json.loads(
+        site.user.run("env", "remove", "--all", "--dry-run", "-c", site.name, "-o", "json").out
+    )["environments"]
+    assert_equal([len(one["nodes"]) for one in planned], [2, 2], f"{planned}")
+    site.user.run("env", "remove", "train", "-c", site.name)
+    assert_equal(listed(), [(PREFIX, "complete", 2)], "not the one that was made last is gone")
+    site.user.run("env", "remove", "train", "-c", site.name)
+    assert_equal(listed(), [])
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    left = site.on_nodes("sh", "-c", f"ls -d {PREFIX} {other} 2>/dev/null || true")
+    assert_equal(left.strip(), "", "tools are left")
+
+
+@with_site(Wheels)
 def test_new_nodes_without_an_environment_are_named_with_the_command_that_brings_it(site):
     site.create()
     third = f"{site.name}-2"
