@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "agent/protocol/environment.hpp"
 #include "base/names.hpp"
+#include "envs/environments/node_status.hpp"
 
 namespace fastgpu::cli {
 
