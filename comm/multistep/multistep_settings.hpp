@@ -33,7 +33,7 @@ struct MultistepSettings {
   std::uint32_t steps = 1;
   std::uint64_t warmup = 0;  ///< The first rounds that have one step each.
   double rate = 1;           ///< The learning rate of the outer optimizer.
-  double momentum = 0;       ///< Its Nesterov momentum.
+  double momentum = 0;       ///< The Nesterov momentum of the outer optimizer.
 
   friend bool operator==(const MultistepSettings&, const MultistepSettings&) = default;
 };

@@ -16,7 +16,7 @@ struct Counter {
   std::string_view help;  ///< One sentence without line breaks.
   double value = 0;
   std::vector<double> by_stream{};  ///< The count of each stream, in place of `value`.
-  bool is_state = false;            ///< It may become less.
+  bool is_state = false;            ///< The value may become less.
 };
 
 /// Returns {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes":

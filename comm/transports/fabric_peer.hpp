@@ -73,7 +73,7 @@ struct FabricPeer {
   bool is_met = false;
   bool is_reached = true;
   bool is_busy = false;   ///< Something waits for room in the endpoint's queue.
-  bool has_left = false;  ///< Its farewell has come.
+  bool has_left = false;  ///< True once the farewell has come.
 
   // Frames: FabricFrames.
   std::deque<FabricControl> controls{};

@@ -20,7 +20,7 @@ class FlowPace {
 
   std::size_t under_way() const noexcept { return under_way_; }  ///< Bytes that are not confirmed.
   bool is_known() const noexcept { return rate_ > 0; }
-  double rate() const noexcept { return rate_; }  ///< In bytes a second, while some are under way.
+  double rate() const noexcept { return rate_; }  ///< Bytes a second, while some are under way.
   /// Returns what the first bytes take on an idle flow beside the time that their number needs.
   Seconds latency() const noexcept { return latency_; }
   Clock::time_point last_sent() const noexcept { return last_sent_; }
@@ -31,7 +31,7 @@ class FlowPace {
 
  private:
   std::size_t under_way_ = 0;
-  bool was_idle_ = true;       ///< Nothing was under way before what is, and none is confirmed.
+  bool was_idle_ = true;       ///< True until the first bytes after a pause are confirmed.
   Clock::time_point since_{};  ///< When that was sent, or the last was confirmed.
   Clock::time_point last_sent_{};
   double counted_bytes_ = 0;  ///< Confirmed in `counted_time_`; what is long ago counts less.
@@ -57,7 +57,7 @@ class ChunkOffer {
  private:
   FlowPace::Clock::time_point now_;
   std::size_t chunk_;
-  double bytes_;  ///< Those that wait, and that are under way on the others.
+  double bytes_;  ///< The bytes that wait, and those under way on the others.
   double rate_ = 0;
   bool has_untried_ = false;
   FlowPace::Seconds soonest_ = FlowPace::Seconds::max();

@@ -214,7 +214,7 @@ class TcpPeer final : public FrameEvents {
 
   std::size_t first_flows_;      ///< The number of connections at the beginning.
   std::vector<FrameLog> logs_;   ///< The logs, by connection; empty if the peer confirms nothing.
-  std::vector<FlowPace> paces_;  ///< Of each, as `logs_`.
+  std::vector<FlowPace> paces_;  ///< The pace of each, as `logs_`.
   /// The connection whose frames come, and the rule for them.
   struct Reading {
     std::size_t flow = 0;
