@@ -11,12 +11,12 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = FlowPace::Clock;
+using PaceClock = FlowPace::Clock;
 
 constexpr std::size_t kChunk = 128 << 10;
 
 /// Lets a flow carry chunks, two at a time, `each` of which is confirmed after this time.
-void carry(FlowPace& pace, Clock::time_point& now, std::chrono::microseconds each, int chunks) {
+void carry(FlowPace& pace, PaceClock::time_point& now, std::chrono::microseconds each, int chunks) {
   pace.sent(kChunk, now);
   for (int i = 1; i < chunks; ++i) {
     pace.sent(kChunk, now);
@@ -27,14 +27,14 @@ void carry(FlowPace& pace, Clock::time_point& now, std::chrono::microseconds eac
   pace.confirmed(kChunk, now);
 }
 
-FlowPace pace_of(std::chrono::microseconds each, Clock::time_point& now) {
+FlowPace pace_of(std::chrono::microseconds each, PaceClock::time_point& now) {
   FlowPace pace;
   carry(pace, now, each, 50);
   return pace;
 }
 
 bool is_for(const FlowPace& flow, const std::vector<FlowPace>& others, std::size_t waiting,
-            Clock::time_point now) {
+            PaceClock::time_point now) {
   ChunkOffer offer(kChunk, waiting, now);
   for (const FlowPace& other : others)
     offer.add_other(other);
@@ -44,7 +44,7 @@ bool is_for(const FlowPace& flow, const std::vector<FlowPace>& others, std::size
 TEST_SUITE_BEGIN("comm/transports/flow_pace");
 
 TEST_CASE("a rate is that of the time in which something was under way") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace pace;
   CHECK_FALSE(pace.is_known());
   carry(pace, now, 1000us, 20);
@@ -56,7 +56,7 @@ TEST_CASE("a rate is that of the time in which something was under way") {
 }
 
 TEST_CASE("confirmations that come several at a time do not make a flow faster") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace pace;
   for (int batch = 0; batch < 20; ++batch) {
     for (int i = 0; i < 8; ++i)
@@ -71,7 +71,7 @@ TEST_CASE("confirmations that come several at a time do not make a flow faster")
 }
 
 TEST_CASE("a flow that becomes slower or faster is known for it within a tenth of a second") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace pace = pace_of(1000us, now);
   carry(pace, now, 10ms, 10);
   CHECK(pace.rate() < 1.5 * kChunk / 10e-3);
@@ -80,7 +80,7 @@ TEST_CASE("a flow that becomes slower or faster is known for it within a tenth o
 }
 
 TEST_CASE("what the first bytes take longer is latency") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace pace = pace_of(1000us, now);
   for (int i = 0; i < 30; ++i) {
     pace.sent(kChunk, now);
@@ -93,7 +93,7 @@ TEST_CASE("what the first bytes take longer is latency") {
 }
 
 TEST_CASE("equal flows share a message to its last chunk") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   const FlowPace one = pace_of(1000us, now);
   for (const std::size_t waiting : {kChunk, 2 * kChunk, 100 * kChunk}) {
     CHECK(is_for(one, {one}, waiting, now));
@@ -102,7 +102,7 @@ TEST_CASE("equal flows share a message to its last chunk") {
 }
 
 TEST_CASE("a slow flow takes chunks until the others are done sooner with the rest") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   const FlowPace slow = pace_of(10ms, now);
   const FlowPace fast = pace_of(1000us, now);
   CHECK(is_for(slow, {fast}, 20 * kChunk, now));
@@ -123,7 +123,7 @@ TEST_CASE("a slow flow takes chunks until the others are done sooner with the re
 }
 
 TEST_CASE("at least one flow takes a chunk, whatever their paces are") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   std::vector<FlowPace> paces;
   for (const auto each : {100us, 150us, 3000us, 20000us})
     for (int under_way = 0; under_way < 3; ++under_way) {
@@ -147,7 +147,7 @@ TEST_CASE("at least one flow takes a chunk, whatever their paces are") {
 }
 
 TEST_CASE("an idle flow that nothing is known of is tried first") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   const FlowPace known = pace_of(1000us, now);
   FlowPace unknown;
   CHECK_FALSE(is_for(known, {unknown}, 100 * kChunk, now));
@@ -158,7 +158,7 @@ TEST_CASE("an idle flow that nothing is known of is tried first") {
 }
 
 TEST_CASE("a flow that falls silent gets nothing, and does not keep the others waiting") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace silent = pace_of(100us, now);
   const FlowPace slow = pace_of(1000us, now);
   silent.sent(kChunk, now);
@@ -169,7 +169,7 @@ TEST_CASE("a flow that falls silent gets nothing, and does not keep the others w
 }
 
 TEST_CASE("a flow that got nothing for a while is tried again, a very slow one less often") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   const FlowPace slow = pace_of(10ms, now);
   const FlowPace slowest = pace_of(1s, now);
   const FlowPace fast = pace_of(100us, now);
@@ -180,7 +180,7 @@ TEST_CASE("a flow that got nothing for a while is tried again, a very slow one l
 }
 
 TEST_CASE("what a flow had under way when it was given up is forgotten") {
-  Clock::time_point now{};
+  PaceClock::time_point now{};
   FlowPace pace = pace_of(1000us, now);
   pace.sent(10 * kChunk, now);
   pace.forget_sent();
