@@ -146,8 +146,8 @@ def test_a_part_that_there_is_not_is_refused_with_those_that_there_are():
     for words, wanted in (
         (
             "comm:wrm-2",
-            "comm has no part 'wrm-2'; its parts are: checks hosts fabric loss-cubic loss-reno "
-            "loss-bbr warm-2 cold-2 tcp-2",
+            "comm has no part 'wrm-2'; its parts are: checks hosts networks fabric loss-cubic "
+            "loss-reno loss-bbr warm-2 cold-2 tcp-2",
         ),
         ("job:one", "job has no part 'one'; it is measured as a whole"),
         ("com", "unknown benchmark 'com'"),
