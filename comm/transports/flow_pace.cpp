@@ -48,7 +48,7 @@ void FlowPace::confirmed(std::size_t bytes, Clock::time_point now) noexcept {
 
 FlowPace::Seconds FlowPace::time_of(std::size_t bytes, Clock::time_point now) const noexcept {
   const Seconds needed = latency_ + Seconds(static_cast<double>(under_way_ + bytes) / rate_);
-  // What has not come for a while may not come for as long again.
+  // A confirmation that is late by some time may be late by as much again.
   return under_way_ == 0 ? needed : std::max(needed, Seconds(now - since_));
 }
 

@@ -45,7 +45,7 @@ class FlowPace {
 /// et al., "ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017).
 class ChunkOffer {
  public:
-  /// Of the `waiting` bytes of messages that no flow has yet, `chunk` are offered.
+  /// Offers the next `chunk` bytes. No flow has taken the `waiting` bytes yet, these among them.
   ChunkOffer(std::size_t chunk, std::size_t waiting, FlowPace::Clock::time_point now) noexcept
       : now_(now), chunk_(chunk), bytes_(static_cast<double>(waiting)) {}
 

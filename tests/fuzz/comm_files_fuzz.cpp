@@ -1,5 +1,5 @@
-// What ranks read before they train: an invitation by MPI, what tuning has kept, images, the states
-// of a set of gradients and of multistep training, and its mode.
+// Reads the files of ranks before they train: an invitation by MPI, what tuning has kept, images,
+// the states of a set of gradients and of multistep training, and its mode.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -125,7 +125,7 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
   return started;
 }
 
-/// Starts a job whose id somebody knows already.
+/// Starts a job whose id was shown already, so that it cannot get another one.
 void start_with_its_id(Context& context, const RemoteTarget& target, StartedJob& started) {
   try {
     wait_and_start(context, target, started);

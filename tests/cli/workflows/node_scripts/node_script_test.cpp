@@ -1,4 +1,4 @@
-// What the answer of a script on a node means.
+// The errors that are made of the answer of a script on a node.
 #include "cli/workflows/node_scripts/node_script.hpp"
 
 #include <doctest/doctest.h>
