@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kStretch = std::size_t{1} << 16;  ///< The numbers that 16 bits can count.
 
 /// The numbers that are searched at a time: those found are still in a cache when they are taken.
+/// The kernel reads as many ahead.
 constexpr std::size_t kTogether = 8192;
 constexpr std::size_t kWorthSampling = 16384;
 

@@ -51,8 +51,25 @@ struct Avx2 {
   }
   static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
                                   std::int32_t limit) noexcept {
-    const std::uint32_t bits = joined(reaches(from, limit), reaches(from + 8, limit));
+    std::uint64_t bits = 0;
+    for (unsigned at = 0; at < 64; at += 16) {
+      const std::uint64_t more = joined(reaches(from + at, limit), reaches(from + at + 8, limit));
+      bits |= more << at;
+    }
     return loops::append_lanes<Avx2>(places, first, bits);
+  }
+  static void put_bytes(std::int8_t* to, const std::int32_t* from) noexcept {
+    const auto* const vectors = reinterpret_cast<const __m256i*>(from);
+    const auto two = [vectors](int at) {
+      return _mm256_packus_epi32(_mm256_loadu_si256(vectors + at),
+                                 _mm256_loadu_si256(vectors + at + 1));
+    };
+    const __m256i mixed = _mm256_packus_epi16(two(0), two(2));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(mixed, order);
+    const __m256i at_least = _mm256_max_epu8(bytes, _mm256_set1_epi8(1));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_xor_si256(at_least, _mm256_set1_epi8(-128)));
   }
 
   template <class Vector>

@@ -44,13 +44,25 @@ struct Avx512 {
   }
   static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
                                   std::int32_t limit) noexcept {
-    const __m512i bits = _mm512_loadu_si512(from);
-    const __m512i magnitudes = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
-    const __mmask16 is_large = _mm512_cmpge_epi32_mask(magnitudes, _mm512_set1_epi32(limit));
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i at = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first)));
-    _mm512_storeu_si512(places, _mm512_maskz_compress_epi32(is_large, at));
-    return static_cast<std::size_t>(__builtin_popcount(is_large));
+    std::size_t found = 0;
+    for (std::uint32_t at = 0; at < 64; at += 16) {
+      const __m512i bits = _mm512_loadu_si512(from + at);
+      const __m512i magnitudes = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+      const __mmask16 is_large = _mm512_cmpge_epi32_mask(magnitudes, _mm512_set1_epi32(limit));
+      const __m512i all = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first + at)));
+      _mm512_storeu_si512(places + found, _mm512_maskz_compress_epi32(is_large, all));
+      found += static_cast<std::size_t>(__builtin_popcount(is_large));
+    }
+    return found;
+  }
+  static void put_bytes(std::int8_t* to, const std::int32_t* from) noexcept {
+    for (int at = 0; at < 32; at += 16) {
+      const __m128i bytes = _mm512_cvtusepi32_epi8(_mm512_loadu_si512(from + at));
+      const __m128i at_least = _mm_max_epu8(bytes, _mm_set1_epi8(1));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at),
+                       _mm_xor_si128(at_least, _mm_set1_epi8(-128)));
+    }
   }
 
   template <class Vector>

@@ -11,12 +11,17 @@
 
 namespace fastgpu::comm::loops {
 
-/// Writes the places, from `first` on, of the lanes that are set in `bits`.
+/// Writes the places, from `first` on, of the lanes that are set in `bits`, and may write three in
+/// any case: a branch for each place would often be mispredicted. Returns how many are set.
 template <class Isa>
-std::size_t append_lanes(std::uint32_t* places, std::uint32_t first, std::uint32_t bits) noexcept {
-  std::size_t found = 0;
-  for (; bits != 0; bits &= bits - 1)
-    places[found++] = first + static_cast<std::uint32_t>(__builtin_ctz(bits));
+std::size_t append_lanes(std::uint32_t* places, std::uint32_t first, std::uint64_t bits) noexcept {
+  constexpr std::size_t kAlways = 3;
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 63U;  // What is found where no bit is left.
+  const auto found = static_cast<std::size_t>(__builtin_popcountll(bits));
+  for (std::size_t i = 0; i < kAlways; ++i, bits &= bits - 1)
+    places[i] = first + static_cast<std::uint32_t>(__builtin_ctzll(bits | kEnd));
+  for (std::size_t i = kAlways; i < found; ++i, bits &= bits - 1)
+    places[i] = first + static_cast<std::uint32_t>(__builtin_ctzll(bits));
   return found;
 }
 
@@ -99,8 +104,9 @@ struct CodeLoops {
                             std::size_t count, std::uint32_t first, std::int32_t limit) noexcept {
     std::size_t found = 0;
     std::size_t at = 0;
-    for (; count - at >= kLanes && room - found >= kLanes; at += kLanes) {
-      read_ahead<kLanes>(values + at);
+    for (; count - at >= kTogether && room - found >= kTogether; at += kTogether) {
+      for (std::size_t line = 0; line < kTogether / kLanes; ++line)
+        read_pages_ahead(values, at / kLanes + line);
       found += Machine::append_large(places + found, values + at,
                                      first + static_cast<std::uint32_t>(at), limit);
     }
@@ -119,7 +125,9 @@ struct CodeLoops {
 
  private:
   static constexpr std::size_t kLanes = 16;
-  static constexpr std::size_t kLine = 64;     ///< The bytes of a cache line.
+  static constexpr std::size_t kTogether = 64;       ///< The numbers of append_large.
+  static constexpr std::size_t kBytesTogether = 32;  ///< The numbers of put_bytes.
+  static constexpr std::size_t kLine = 64;           ///< The bytes of a cache line.
   static constexpr std::size_t kAhead = 4096;  ///< Bytes: they come while four blocks are encoded.
 
   /// Requests the memory to which the code of later blocks is written.
@@ -136,6 +144,20 @@ struct CodeLoops {
     const char* const from = reinterpret_cast<const char*>(block) + kAhead;
     for (std::size_t byte = 0; byte < kBlock * sizeof(float); byte += kLine)
       __builtin_prefetch(from + byte);
+  }
+
+  /// Requests a line of the pages that follow the kPages pages at `values`, another one for each
+  /// `line` of these. The pages take turns, because CPUs read several together faster than one
+  /// after the other. Lines at the same place of their pages would share too few places in a cache.
+  static void read_pages_ahead(const float* values, std::size_t line) noexcept {
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kPages = 8;
+    constexpr std::size_t kLinesOfPage = kPage / kLine;
+    constexpr std::size_t kApart = kLinesOfPage / kPages;
+    const std::size_t page = line % kPages;
+    const std::size_t in_page = (line / kPages + page * kApart) % kLinesOfPage;
+    __builtin_prefetch(reinterpret_cast<const char*>(values) + (kPages + page) * kPage +
+                       in_page * kLine);
   }
 
   /// The code of signs.
@@ -243,21 +265,21 @@ struct CodeLoops {
     }
     const float factor = kHighest / highest;
     constexpr std::size_t kHalf = kInt8Block / 2;
-    for (std::size_t i = 0; i < kHalf; ++i) {  // A number of each half shares the random bits.
+    alignas(kLine) std::int32_t above[kInt8Block];  // The numbers from 1 to 255, for -127 to 127.
+    for (std::size_t i = 0; i < kHalf; ++i) {       // A number of each half shares the random bits.
       const std::uint32_t bits = random_bits(at + static_cast<std::uint32_t>(i), seed);
-      rounded[i] = rounded_by(bits >> 16U, block[i] * factor);
-      rounded[kHalf + i] = rounded_by(bits & 0xffffU, block[kHalf + i] * factor);
+      above[i] = rounded_by(bits >> 16U, block[i] * factor);
+      above[kHalf + i] = rounded_by(bits & 0xffffU, block[kHalf + i] * factor);
     }
+    for (std::size_t i = 0; i < kInt8Block; i += kBytesTogether)
+      Machine::put_bytes(rounded + i, above + i);
     return highest / kHighest;
   }
 
-  /// Rounds down after the addition of random 16 bits behind the point.
-  static std::int8_t rounded_by(std::uint32_t bits, float value) noexcept {
-    const float part = static_cast<float>(static_cast<std::int32_t>(bits)) * 0x1p-16F;
-    // Above 0, so that the conversion rounds down.
-    const auto above = static_cast<std::int32_t>(value + (part + 128.0F));
-    const std::int32_t at_least = above < 1 ? 1 : above;
-    return static_cast<std::int8_t>((at_least > 255 ? 255 : at_least) - 128);
+  /// Adds 128 and random 16 bits behind the point, and rounds down: to 0 to 256.
+  static std::int32_t rounded_by(std::uint32_t bits, float value) noexcept {
+    const auto part = __builtin_bit_cast(float, 0x43000000U | bits);  // From 128 to below 129.
+    return static_cast<std::int32_t>(value + part);
   }
 
   /// Returns the mean over the first `length` numbers; the others are 0. NaN if one is not finite.

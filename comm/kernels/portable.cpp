@@ -1,6 +1,7 @@
 // The kernels in plain C++: for CPUs without the other sets, and the reference for these.
 #include "comm/kernels/tables.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "comm/kernels/table_of.hpp"
@@ -41,9 +42,17 @@ struct OneByOne {
   static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
                                   std::int32_t limit) noexcept {
     const auto least = static_cast<std::uint32_t>(limit);
-    const std::uint32_t bits = bits_of(
-        from, [least](std::uint32_t number) { return (number & 0x7fffffffU) >= least ? 1U : 0U; });
+    const auto is_large = [least](std::uint32_t number) {
+      return (number & 0x7fffffffU) >= least ? 1U : 0U;
+    };
+    std::uint64_t bits = 0;
+    for (unsigned at = 0; at < 64; at += 16)
+      bits |= std::uint64_t{bits_of(from + at, is_large)} << at;
     return loops::append_lanes<OneByOne>(places, first, bits);
+  }
+  static void put_bytes(std::int8_t* to, const std::int32_t* from) noexcept {
+    for (std::size_t i = 0; i < 32; ++i)
+      to[i] = static_cast<std::int8_t>(std::clamp(from[i], 1, 255) - 128);
   }
 
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {

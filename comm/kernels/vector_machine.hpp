@@ -1,8 +1,9 @@
 // The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
 // what the compiler has no operators for. These are load and store of kBytes / 4 halves that become
-// floats, store_past_caches of an aligned vector, and the sign_bits, spread_signs and append_large
-// of 16 floats. The last one writes the places of those whose magnitude reaches a limit, may
-// write up to 16, and returns how many count.
+// floats, store_past_caches of an aligned vector, the sign_bits and spread_signs of 16 floats,
+// append_large of 64, and put_bytes of 32 integers. append_large writes the places of those whose
+// magnitude reaches a limit, may write up to 64, and returns how many count. put_bytes takes 1 to
+// 255 for -127 to 127, and the next of these for other numbers.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +51,9 @@ struct VectorMachine {
   static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
                                   std::int32_t limit) noexcept {
     return Isa::append_large(places, from, first, limit);
+  }
+  static void put_bytes(std::int8_t* to, const std::int32_t* from) noexcept {
+    Isa::put_bytes(to, from);
   }
 
   static void stream(void* to, const void* from, std::size_t bytes) noexcept {

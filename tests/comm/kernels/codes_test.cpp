@@ -47,13 +47,14 @@ Numbers uneven_numbers(std::size_t count, unsigned seed) {
   return numbers;
 }
 
-Bytes block_code(const Kernels& with, const CodeOf& code, std::span<const std::byte> values) {
+Bytes block_code(const Kernels& with, const CodeOf& code, std::span<const std::byte> values,
+                 std::uint64_t seed = kSeed) {
   const std::size_t count = values.size() / sizeof(float);
   Misaligned source(sizeof(float), count);
   std::ranges::copy(values, source.data());
   Bytes bytes(code.bytes(count) + 1);  // One byte in, so that nothing is aligned.
   (with.*code.code)
-      .encode(bytes.data() + 1, reinterpret_cast<const float*>(source.data()), count, kSeed);
+      .encode(bytes.data() + 1, reinterpret_cast<const float*>(source.data()), count, seed);
   return {bytes.begin() + 1, bytes.end()};
 }
 
@@ -112,6 +113,22 @@ TEST_CASE("any bytes can be decoded, to the same bits at every level") {
             bits_of(sum_with(level.kernels, code, bytes, Numbers(count, 1), 1)) ==
             bits_of(sum_with(kernels_of(SimdLevel::portable), code, bytes, Numbers(count, 1), 1)));
       }
+}
+
+TEST_CASE("int8 sends the largest number of a block and its negative as 127 and -127") {
+  std::mt19937 random(13);
+  std::uniform_real_distribution<float> sizes(0.5F, 1.0F);
+  for (const auto& level : test::levels())
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      Numbers values(kInt8Block, sizes(random));
+      for (std::size_t i = 0; i < kInt8Block; i += 2)
+        values[i] = -values[i];
+      const Bytes code = block_code(level.kernels, kCodes[0], bytes_of(values), seed);
+      for (std::size_t i = 0; i < kInt8Block; ++i)
+        REQUIRE(std::abs(static_cast<std::int8_t>(code[sizeof(float) + i])) >= 126);
+      for (std::size_t i = 0; i < kInt8Block; ++i)
+        REQUIRE(static_cast<std::int8_t>(code[sizeof(float) + i]) != -128);
+    }
 }
 
 TEST_CASE("int8 is off by less than a step, and right on average") {

@@ -53,9 +53,13 @@ struct Wide {
   static std::size_t append_large(std::uint32_t* places, const float* from, std::uint32_t first,
                                   std::int32_t limit) noexcept {
     std::size_t found = 0;
-    for (unsigned i = 0; i < kLanes; ++i)
+    for (unsigned i = 0; i < 64; ++i)
       if ((std::bit_cast<std::int32_t>(from[i]) & 0x7fffffff) >= limit) places[found++] = first + i;
     return found;
+  }
+  static void put_bytes(std::int8_t* to, const std::int32_t* from) noexcept {
+    for (int i = 0; i < 32; ++i)
+      to[i] = static_cast<std::int8_t>(std::clamp(from[i], 1, 255) - 128);
   }
   template <class Vector>
   static void store_past_caches(void* to, const Vector& value) noexcept {
