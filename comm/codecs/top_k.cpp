@@ -225,6 +225,20 @@ struct Parts {
         values(code.subspan(numbers.size() + places.size(), entries * sizeof(BFloat16))) {}
 };
 
+/// Writes 16 bits for each number. A few numbers at a time, in memory that nothing else can be, so
+/// that the compiler makes vectors of them.
+template <class Number, class HalfOf>
+void put_halves(std::span<std::byte> to, std::span<const Number> from, HalfOf half_of) {
+  constexpr std::size_t kFew = 256;
+  std::uint16_t halves[kFew];
+  for (std::size_t first = 0; first < from.size(); first += kFew) {
+    const std::span<const Number> few = from.subspan(first, std::min(kFew, from.size() - first));
+    for (std::size_t i = 0; i < few.size(); ++i)
+      halves[i] = half_of(few[i]);
+    std::memcpy(to.data() + first * sizeof(halves[0]), halves, few.size() * sizeof(halves[0]));
+  }
+}
+
 void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumbers& chosen) {
   const std::size_t stretches = blocks_of(count, kStretch);
   const std::span<const std::uint32_t> places = chosen.places();
@@ -235,10 +249,10 @@ void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumber
     put_number(parts.numbers, stretch, static_cast<std::uint32_t>(end - begin));
     begin = end;
   }
-  for (std::size_t i = 0; i < places.size(); ++i)
-    put_number(parts.places, i, static_cast<std::uint16_t>(places[i] % kStretch));
-  for (std::size_t i = 0; i < places.size(); ++i)
-    put_number(parts.values, i, carried_of(chosen.numbers()[i]));
+  put_halves(parts.places, places, [](std::uint32_t place) {
+    return static_cast<std::uint16_t>(place % kStretch);
+  });
+  put_halves(parts.values, chosen.numbers(), [](float number) { return carried_of(number).bits; });
 }
 
 }  // namespace
