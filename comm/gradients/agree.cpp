@@ -211,12 +211,4 @@ std::string describe_late(const RankState& rank, const GradientTable& table) {
          std::to_string(table.size()) + " gradients";
 }
 
-std::string describe(const NonFiniteReport& report, std::uint32_t step,
-                     const GradientTable& table) {
-  const bool is_nan = report.value == NonFiniteReport::Value::nan;
-  return "step " + std::to_string(step) + ": gradient '" + printable(table[report.gradient].name) +
-         "' of rank " + std::to_string(report.rank.value) + " has " +
-         (is_nan ? "NaN" : "infinity") + " at index " + std::to_string(report.index);
-}
-
 }  // namespace fastgpu::comm

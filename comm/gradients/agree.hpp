@@ -52,7 +52,4 @@ std::string describe_differences(const std::vector<RankState>& ranks, const Grad
 /// gradients".
 std::string describe_late(const RankState& rank, const GradientTable& table);
 
-/// Returns "step 7: gradient 'fc.weight' of rank 2 has NaN at index 1234".
-std::string describe(const NonFiniteReport& report, std::uint32_t step, const GradientTable& table);
-
 }  // namespace fastgpu::comm

@@ -17,26 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Returns the value at `index`, which is not finite, for the report.
-NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
-                                std::size_t index) {
-  const std::size_t size = size_of(type);
-  double wide = 0;
-  float value = 0;
-  const auto element = data.subspan(index * size, size);
-  if (type == ElementType::float64) {
-    convert(std::as_writable_bytes(std::span(&wide, 1)), element, {type, type});
-    return wide != wide ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
-  }
-  convert(std::as_writable_bytes(std::span(&value, 1)), element, {type, ElementType::float32});
-  return value != value ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
-}
-
 }  // namespace
 
 GradientExchange::GradientExchange(Communicator& communicator, GradientSettings settings,
                                    GradientEvents* events)
-    : communicator_(communicator), settings_(std::move(settings)), events_(events) {}
+    : communicator_(communicator),
+      settings_(std::move(settings)),
+      events_(events),
+      codec_(table_, settings_) {}
 
 GradientExchange::~GradientExchange() = default;
 
@@ -50,7 +38,7 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
   device_tensors_.add(values, device);
-  codec_state_.resize(table_.size());
+  codec_.gradient_added();
   return id;
 }
 
@@ -63,7 +51,7 @@ void GradientExchange::begin(const Lock&) {
   const bool has_one_order = check_same_registration(
       communicator_, {.table = table_,
                       .settings = settings_,
-                      .steps = counts ? codec_state_.steps() : 0,
+                      .steps = counts ? codec_.steps() : 0,
                       .order = fingerprint_of(order_of_names(table_, loaded_order_))});
   plan_order(has_one_order);
   wire_ = wire_types(table_, settings_);
@@ -85,9 +73,7 @@ void GradientExchange::begin(const Lock&) {
   if (exchange == Exchange::factors)
     for (int stream = 0; stream < streams; ++stream)
       factor_streams_.emplace_back(*communicator_.split(0, 0)).name_calls("factors of gradients");
-  if (exchange == Exchange::gather || exchange == Exchange::factors)
-    encoded_ = encoded_gradients(table_, settings_);
-  moved_ = moved_gradients(table_, settings_);
+  codec_.begin(exchange);
   begun_ = ready_ = GradientSet(table_.size());
   lay_out();
   if (communicator_.size() == 1) return;
@@ -122,9 +108,9 @@ void GradientExchange::choose_device_path() {
 void GradientExchange::lay_out() {
   const TunerSetting& setting = tuning_->current();
   launcher_.reset();
-  drop_encoded_sums();
+  codec_.drop_sums();
   devices_.reset();
-  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, encoded_,
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, codec_.encoded(),
                       factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole);
   plan_hash_ = hash(plan_);
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
@@ -143,9 +129,9 @@ void GradientExchange::lay_out() {
   const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
   const std::span used = std::span(streams_).first(streams);
   BucketLauncher::Ways ways{.device = devices_ ? devices_->summing() : nullptr};
-  if (!encoded_.empty()) {
+  if (!codec_.encoded().empty()) {
     make_encoded_sums();
-    ways.encoded = &*encoded_buckets_;
+    ways.encoded = codec_.sums();
   } else {
     ways.levels = reduction_levels_;
   }
@@ -155,43 +141,15 @@ void GradientExchange::lay_out() {
 
 /// Makes the sums of encoded buckets for the codec of this step.
 void GradientExchange::make_encoded_sums() {
-  strength_ = strength_at(settings_.codec, codec_state_.steps());
   const auto used = static_cast<std::size_t>(tuning_->current().streams);
-  const std::span streams = std::span(streams_).first(used);
-  drop_encoded_sums();
-  if (!factor_streams_.empty()) {
-    encoded_buckets_.emplace(table_, settings_, plan_, buffer_->bytes(), streams, factor_streams_,
-                             codec_state_);
-  } else {
-    const CodecChoice codec = strength_.value_or(settings_.codec);
-    codec_ = make_codec(codec);
-    const CodecEntry& entry = entry_of(codec.id);
-    // Velocities and memories are kept on the host.
-    const bool stays = devices_ && settings_.codec.momentum == 0 && settings_.codec.memory == 0;
-    const EncodedForm form{.codec = codec_.get(),
-                           .is_dense = entry.is_dense,
-                           .has_feedback = entry.has_feedback,
-                           .memory = static_cast<float>(settings_.codec.memory)};
-    on_device([&] {
-      encoded_buckets_.emplace(form, plan_, buffer_->bytes(), streams, reduction_levels_,
-                               EncodedBuckets::OnDevice{stays ? devices_->only() : nullptr, codec});
-      encoded_buckets_->load_residuals(codec_state_);
-    });
-    codec_state_.drop_memories();
-  }
-  encoded_buckets_->use(strength_.has_value());
-}
-
-/// Drops the sums, but not the residuals that they have.
-void GradientExchange::drop_encoded_sums() {
-  if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
-  encoded_buckets_.reset();
-}
-
-/// Changes to the codec of this step where a warm-up has another one than for the last.
-void GradientExchange::follow_warmup() {
-  if (!encoded_buckets_ || settings_.codec.warmup == 0) return;
-  if (strength_ != strength_at(settings_.codec, codec_state_.steps())) make_encoded_sums();
+  on_device([&] {
+    codec_.make_sums({.plan = plan_,
+                      .buffer = buffer_->bytes(),
+                      .streams = std::span(streams_).first(used),
+                      .factor_streams = factor_streams_,
+                      .levels = reduction_levels_,
+                      .device = devices_ ? devices_->only() : nullptr});
+  });
 }
 
 void GradientExchange::lay_out_devices() {
@@ -208,12 +166,17 @@ void GradientExchange::lay_out_devices() {
   });
 }
 
+/// Changes to the codec of this step where a warm-up has another one than for the last.
+void GradientExchange::follow_warmup() {
+  if (codec_.has_outgrown_sums()) make_encoded_sums();
+}
+
 void GradientExchange::begin_launching() {
-  launcher_->begin_step(op_, step_, codec_state_.steps());
+  launcher_->begin_step(op_, step_, codec_.steps());
   if (!devices_) return;
   std::vector<bool> stays;
-  for (std::size_t i = 0; encoded_buckets_ && i < plan_.buckets.size(); ++i)
-    stays.push_back(encoded_buckets_->has_on_device(i, op_));
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
+    stays.push_back(codec_.has_on_device(i, op_));
   devices_->begin_step([op = op_, ranks = communicator_.size()](
                            ElementType wire) { return scale_before(wire, op, ranks); },
                        stays);
@@ -264,11 +227,8 @@ std::vector<std::byte> GradientExchange::saved_state() {
   if (is_order_known_) order = names_in_order(table_, planned_order_);
   if (settings_.wire != WireType::encoded)
     return order ? encode(SavedGradients{.order = order}) : std::vector<std::byte>{};
-  if (encoded_buckets_) encoded_buckets_->save_residuals(codec_state_);
-  const std::vector<std::byte> codec =
-      codec_state_.saved(table_, communicator_.rank(), communicator_.size());
-  if (encoded_buckets_) codec_state_.drop_memories();
-  return encode(SavedGradients{.order = order, .codec = codec});
+  return encode(SavedGradients{.order = order,
+                               .codec = codec_.saved(communicator_.rank(), communicator_.size())});
 }
 
 std::uint64_t GradientExchange::order() const {
@@ -276,9 +236,7 @@ std::uint64_t GradientExchange::order() const {
 }
 
 CodecState GradientExchange::decode_codec(std::span<const std::byte> saved) const {
-  CodecState state;
-  state.load(saved, table_, communicator_.rank(), communicator_.size());
-  return state;
+  return codec_.decoded(saved, communicator_.rank(), communicator_.size());
 }
 
 void GradientExchange::check_state(std::span<const std::byte> saved) {
@@ -296,7 +254,10 @@ void GradientExchange::load_state(std::span<const std::byte> saved, SavedOrder w
   std::optional<CodecState> codec;
   if (!state.codec.empty()) codec = decode_codec(state.codec);
   if (which == SavedOrder::always || !is_order_known_) take_order(state.order);
-  if (codec) load_codec(std::move(*codec));
+  if (!codec) return;
+  codec_.take(std::move(*codec));
+  follow_warmup();
+  if (launcher_) begin_launching();
 }
 
 /// Plans buckets by the order of a saved state. This moves views, with their content.
@@ -311,25 +272,6 @@ void GradientExchange::take_order(const std::optional<std::vector<std::string>>&
   if (*order == planned_order_) return;
   planned_order_ = std::move(*order);
   move_views();
-}
-
-void GradientExchange::load_codec(CodecState&& loaded) {
-  codec_state_ = std::move(loaded);
-  if (settings_.codec.memory == 0) codec_state_.drop_memories();
-  const bool has_feedback =
-      settings_.wire == WireType::encoded && entry_of(settings_.codec.id).has_feedback;
-  const std::vector<bool> encoded = encoded_gradients(table_, settings_);
-  const std::vector<bool> moved = moved_gradients(table_, settings_);
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (!has_feedback || !encoded[i]) codec_state_.drop({i});
-    if (!moved[i]) codec_state_.drop_velocity({i});
-  }
-  if (encoded_buckets_) {
-    encoded_buckets_->load_residuals(codec_state_);
-    codec_state_.drop_memories();
-  }
-  follow_warmup();
-  if (launcher_) begin_launching();
 }
 
 // ---- within a step ----
@@ -375,45 +317,26 @@ void GradientExchange::pack(GradientId id) {
 
 void GradientExchange::device_packed(const PackedPiece& packed) {
   // A bucket that stays on the device has its residuals there.
-  if (!encoded_buckets_ || !encoded_buckets_->has_on_device(packed.bucket, op_))
-    add_codec_state(packed.piece);
+  if (!codec_.has_on_device(packed.bucket, op_))
+    codec_.add_state(packed.piece, in_buffer(packed.piece), op_);
   const Lock lock(mutex_);
   piece_is_packed(packed);
 }
 
 void GradientExchange::piece_is_packed(const PackedPiece& packed) {
-  if (packed.non_finite) note_non_finite(packed.piece, *packed.non_finite);
+  if (packed.non_finite) {
+    const GradientPiece& piece = packed.piece;
+    const ElementType type = wire_[piece.gradient.value];
+    keep_first(report_, {communicator_.rank(), piece.gradient, piece.first + *packed.non_finite,
+                         non_finite_at(in_buffer(piece), type, *packed.non_finite)});
+  }
   launcher_->piece_ready(packed.bucket);
-}
-
-void GradientExchange::note_non_finite(const GradientPiece& piece, std::size_t index) {
-  const NonFiniteReport report{
-      communicator_.rank(), piece.gradient, piece.first + index,
-      value_at(buffer_->bytes().subspan(piece.offset), wire_[piece.gradient.value], index)};
-  const auto place = [](const NonFiniteReport& each) {
-    return std::pair(each.gradient, each.index);
-  };
-  if (!report_ || place(report) < place(*report_)) report_ = report;
 }
 
 std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
   const auto non_finite = pack_numbers(piece, in_buffer(piece));
-  add_codec_state(piece);
+  codec_.add_state(piece, in_buffer(piece), op_);
   return non_finite;
-}
-
-/// Adds the velocity and the residual of a piece to its numbers, which are in the buffer.
-void GradientExchange::add_codec_state(const GradientPiece& piece) {
-  const std::size_t id = piece.gradient.value;
-  if (op_ != ReduceOp::sum && op_ != ReduceOp::average) return;
-  // A residual waits until there are codes that can leave out a part of it.
-  const bool is_encoded = !encoded_.empty() && encoded_[id] && strength_;
-  if (!is_encoded && !moved_[id]) return;
-  const std::span<float> numbers(reinterpret_cast<float*>(in_buffer(piece).data()), piece.count);
-  if (moved_[id])
-    codec_state_.add_velocity(piece.gradient, table_.elements(piece.gradient), piece.first, numbers,
-                              static_cast<float>(settings_.codec.momentum));
-  if (is_encoded) codec_state_.add_to(piece.gradient, piece.first, numbers);
 }
 
 std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& piece,
@@ -546,7 +469,7 @@ void GradientExchange::finish(const Agreement& agreement) {
   GradientCounters& counters = recorder_->counters();
   const bool applies = is_applied(agreement);
   if (!applies) ++counters.steps_without_results;
-  if (applies) codec_state_.keep_velocities(agreement.details.ready_on_all);
+  if (applies) codec_.keep_velocities(agreement.details.ready_on_all);
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     if (!launcher_->is_launched(i)) continue;
     const auto began = Timeline::Clock::now();
@@ -559,8 +482,7 @@ void GradientExchange::finish(const Agreement& agreement) {
     stream.bytes += launcher_->wire_bytes(i);
     stream.wait_seconds += seconds_of(came - began);
     if (!applies) continue;
-    if (encoded_buckets_ && encoded_buckets_->has(i, op_))
-      (*encoded_buckets_)[i].keep_residuals(codec_state_, agreement.details.ready_on_all);
+    codec_.keep_residuals(i, agreement.details.ready_on_all, op_);
     unpack(i, agreement.details.ready_on_all);
     counters.unpack_seconds += seconds_of(Timeline::Clock::now() - came);
   }
@@ -582,7 +504,7 @@ void GradientExchange::next_step() {
   begun_.clear();
   ready_.clear();
   report_.reset();
-  codec_state_.step_ended();
+  codec_.step_ended();
   follow_warmup();
   begin_launching();
   if (watch_) watch_->step_begins();

@@ -11,16 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "comm/codecs/codec.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion_buffer.hpp"
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
-#include "comm/gradients/codec_state.hpp"
-#include "comm/gradients/encoded_buckets.hpp"
+#include "comm/gradients/gradient_codec.hpp"
 #include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/gradient_settings.hpp"
 #include "comm/gradients/gradients_on_devices.hpp"
+#include "comm/gradients/non_finite.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/stall_watchdog.hpp"
 #include "comm/gradients/step_messages.hpp"
@@ -131,12 +130,10 @@ class GradientExchange {
   void plan_order(bool is_shared);
   void take_order(const std::optional<std::vector<std::string>>& names);
   CodecState decode_codec(std::span<const std::byte> saved) const;
-  void load_codec(CodecState&& loaded);
   void choose_device_path();
   void lay_out();
   void lay_out_devices();
   void make_encoded_sums();
-  void drop_encoded_sums();
   void follow_warmup();
   void check_between_steps(std::string_view what) const;
   void begin_launching();
@@ -146,10 +143,8 @@ class GradientExchange {
   void pack(GradientId id);
   std::optional<std::size_t> pack(const GradientPiece& piece);
   std::optional<std::size_t> pack_numbers(const GradientPiece& piece, std::span<std::byte> to);
-  void add_codec_state(const GradientPiece& piece);
   void device_packed(const PackedPiece& packed);
   void piece_is_packed(const PackedPiece& packed);
-  void note_non_finite(const GradientPiece& piece, std::size_t index);
   void unpack(std::size_t number, const GradientSet& ready);
   std::span<std::byte> in_buffer(GradientId id) const;
   std::span<std::byte> in_buffer(const GradientPiece& piece) const;
@@ -181,11 +176,7 @@ class GradientExchange {
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
   TensorsOnDevices device_tensors_;           ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
-  std::unique_ptr<const Codec> codec_;   ///< Null if nothing is encoded, and for a linear codec.
-  std::vector<bool> encoded_;            ///< The gradients to be encoded; empty if none is.
-  std::optional<CodecChoice> strength_;  ///< The codec of this step; absent: it is not used.
-  std::vector<bool> moved_;              ///< The gradients with momentum.
-  CodecState codec_state_;
+  GradientCodec codec_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
@@ -205,8 +196,7 @@ class GradientExchange {
   std::unique_ptr<FusionBuffer> buffer_;
   /// Packed numbers are in memory, not in caches, when they are read.
   bool exceeds_caches_ = false;
-  std::optional<EncodedBuckets> encoded_buckets_;  ///< Absent if nothing is encoded.
-  std::optional<BucketLauncher> launcher_;         ///< Absent before the first step.
+  std::optional<BucketLauncher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
   bool is_order_known_ = false;  ///< True once the order of rank 0 is known.

@@ -9,20 +9,9 @@
 
 #include "comm/common/rank.hpp"
 #include "comm/gradients/gradient_set.hpp"
+#include "comm/gradients/non_finite.hpp"
 
 namespace fastgpu::comm {
-
-/// The first number of a rank's gradients that was not finite, before any sum.
-struct NonFiniteReport {
-  enum class Value : std::uint8_t { nan, infinity };
-
-  Rank rank{};
-  GradientId gradient{};
-  std::uint64_t index = 0;  ///< The index of the element in its gradient.
-  Value value = Value::nan;
-
-  friend bool operator==(const NonFiniteReport&, const NonFiniteReport&) = default;
-};
 
 /// A rank's judgement of a step. Verdicts hold for all ranks once one rank has them. Ranks that
 /// disagree notice on the way.
