@@ -64,13 +64,16 @@ std::vector<std::string> names_of_variables() {
   return names;
 }
 
-void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
+/// `job` is the id of the job that the error is about; empty for none.
+void report(Ui& ui, const Error& error, std::optional<Format> document_format,
+            const std::string& job = {}) {
   ui.fail(error.what());
   // Stdout has a document already, and only one may be there.
   if (!document_format || ui.has_answered()) return;
   Json root = document("error");
   root["error"]["kind"] = word_for(error.kind());
   root["error"]["message"] = error.what();
+  if (!job.empty()) root["error"]["job"] = job;
   try {
     ui.set_format(*document_format);
     ui.show(View{.root = std::move(root)});
@@ -89,14 +92,15 @@ int guarded_run(const std::vector<std::string>& words, Context& context) {
   } catch (const OutputClosed&) {
     return 0;
   } catch (const Error& e) {
-    report(context.ui(), e, format());
+    report(context.ui(), e, format(), context.job());
     return exit_code(e.kind());
   } catch (const std::bad_alloc&) {
-    report(context.ui(), {ErrorKind::capacity, "out of memory"}, format());
+    report(context.ui(), {ErrorKind::capacity, "out of memory"}, format(), context.job());
     return exit_code(ErrorKind::capacity);
   } catch (const std::exception& e) {
     report(context.ui(),
-           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, format());
+           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, format(),
+           context.job());
     return exit_code(ErrorKind::internal);
   }
 }

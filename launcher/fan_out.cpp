@@ -71,17 +71,31 @@ std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& ta
 
 std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
                                   const remote::AgentProgram& agent,
-                                  std::chrono::milliseconds timeout, const Cancel& cancel) {
+                                  std::chrono::milliseconds timeout, const Cancel& cancel,
+                                  std::optional<std::chrono::milliseconds> connect_timeout) {
   auto answers = no_answers(tasks);
   std::vector<ssh::Host> hosts;
   for (const NodeTask& task : tasks)
     hosts.push_back(task.host);
   const auto make_task = [&](std::size_t i) { return task_for(tasks[i], answers[i]); };
-  const auto results =
-      remote::call_agent(client, hosts, agent, make_task, options_for(timeout), cancel);
+  ssh::RunOptions options = options_for(timeout);
+  options.connect_timeout = connect_timeout;
+  const auto results = remote::call_agent(client, hosts, agent, make_task, options, cancel);
   for (std::size_t i = 0; i < results.size(); ++i)
     answers[i].result.outcome = results[i].exit;
   return answers;
+}
+
+HostResult<ssh::Exit> confirmation(NodeAnswer answer) {
+  HostResult<ssh::Exit>& result = answer.result;
+  if (!result.ok() || result.value().code() == 0) return std::move(result);
+  const std::string said = answer.err.substr(0, answer.err.find('\n'));
+  const std::string why =
+      said.empty() ? "the command ended with " + std::to_string(result.value().code()) : said;
+  // The agent itself begins some of its complaints with the host.
+  const std::string prefix = result.host.value + ": ";
+  result.outcome = Error(ErrorKind::remote, why.starts_with(prefix) ? why : prefix + why);
+  return std::move(result);
 }
 
 void check(const std::vector<NodeAnswer>& answers, const std::string& doing) {

@@ -32,7 +32,12 @@ std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& ta
 /// Runs commands that call the agent, and installs it if it is missing.
 std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
                                   const remote::AgentProgram& agent,
-                                  std::chrono::milliseconds timeout, const Cancel& cancel);
+                                  std::chrono::milliseconds timeout, const Cancel& cancel,
+                                  std::optional<std::chrono::milliseconds> connect_timeout = {});
+
+/// Returns the result of a command that confirms its success by exit status 0. Any other status is
+/// an error with the first line that the command wrote to stderr.
+HostResult<ssh::Exit> confirmation(NodeAnswer answer);
 
 /// Throws the first unsuccessful answer: the connection's error, or the agent's message.
 void check(const std::vector<NodeAnswer>& answers, const std::string& doing);

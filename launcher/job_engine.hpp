@@ -85,8 +85,12 @@ class JobEngine {
   /// Asks once, for a few seconds at most. Throws transient if the engine does not answer.
   virtual JobGlance glance(const std::string& id, const JobRecord& job) = 0;
 
-  /// Stops all of the job. Names the nodes that did not confirm it. Stopping a job that has ended
-  /// is a success.
+  /// Waits until the job may have ended, which glance() then decides, or for a cancel. It has no
+  /// effect on the job. Throws if the engine cannot be asked.
+  virtual void await_end(const std::string& id, const JobRecord& job, const Cancel& cancel) = 0;
+
+  /// Stops all of the job. Names the nodes that did not confirm it, each with the reason. Stopping
+  /// a job that has ended is a success.
   virtual std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) = 0;
 
   /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, after the

@@ -115,6 +115,16 @@ std::string working_directory(const JobFilesRequest& request) {
   return request.spec.directory;
 }
 
+/// Returns how a job can do without the Open MPI that a node lacks.
+std::string ways_without_open_mpi(const JobSpec& spec) {
+  std::string ways;
+  if (spec.launcher == Launcher::mpirun)
+    ways += ", or leave mpirun out with --launcher plain (for programs that do not use MPI)";
+  if (spec.mpirun_in.empty())
+    ways += ", or use an environment that has Open MPI (fastgpu env create, then --environment)";
+  return ways;
+}
+
 /// Throws for the first node whose Open MPI cannot be part of this job: mpirun itself would start
 /// programs that do not understand each other, or fail without the name of a node.
 void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
@@ -124,7 +134,8 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
     if (facts[i].mpirun.empty())
       throw Error(ErrorKind::remote, node +
                                          ": mpirun is missing: install Open MPI on every node "
-                                         "(Debian, Ubuntu: apt-get install openmpi-bin)");
+                                         "(Debian, Ubuntu: apt-get install openmpi-bin)" +
+                                         ways_without_open_mpi(request.spec));
     if (facts[i].mpirun != facts[0].mpirun)
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
                                          facts[0].mpirun + " on " + first +
@@ -136,7 +147,8 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
     if (i > 0 && !facts[i].has_daemon)
       throw Error(ErrorKind::remote,
                   node + ": mpirun's daemon (orted, or prted of Open MPI 5) is missing beside " +
-                      facts[i].mpirun + ": install Open MPI there again");
+                      facts[i].mpirun + ": install Open MPI there again" +
+                      ways_without_open_mpi(request.spec));
   }
 }
 

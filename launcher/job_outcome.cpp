@@ -157,6 +157,14 @@ JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   return outcome;
 }
 
+/// Returns "; no space left on demo-1: /tmp"; empty if no such directory is full.
+std::string full_places(const JobReport& report) {
+  std::string places;
+  for (const state::FullDiskAt& full : report.full_temporary)
+    append_item(places, full.node.value + ": " + full.path);
+  return places.empty() ? "" : "; no space left on " + places;
+}
+
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
@@ -173,8 +181,11 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string silent = silent_nodes(report);
   if (code == agent::kNoRoom && !silent.empty())
     return of_no_room(report.launcher_name + where, silent, report.launcher_tail);
-  return failed(code, with_tail(report.launcher_name + where + " " + describe(end.how), report),
-                JobEndCause::launcher);
+  return failed(
+      code,
+      with_tail(report.launcher_name + where + " " + describe(end.how) + full_places(report),
+                report),
+      JobEndCause::launcher);
 }
 
 /// Returns the outcome if the supervisor has noticed that the node of a rank does not answer.

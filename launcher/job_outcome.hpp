@@ -31,6 +31,8 @@ struct JobReport {
   std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
   std::vector<LostNode> lost{};
   std::vector<state::FullDiskAt> full_disks{};
+  /// The full directories of temporary files, if the launcher has failed by itself.
+  std::vector<state::FullDiskAt> full_temporary{};
   /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
   std::vector<NodeName> unreached{};
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.

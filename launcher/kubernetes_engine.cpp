@@ -259,6 +259,14 @@ class KubernetesEngine final : public JobEngine {
     return {.state = state::JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
   }
 
+  void await_end(const std::string& id, const JobRecord&, const Cancel& cancel) override {
+    while (!cancel.requested()) {
+      const SeenMpiJob seen = look(id, cancel);
+      if (!seen.job || has_finished(seen)) return;
+      wait_or_cancel(times_.between_questions, cancel);
+    }
+  }
+
   /// Deletes the MPIJob, and with it its pods and their logs.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord&) override {
     const Cancel never;

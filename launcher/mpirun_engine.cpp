@@ -15,6 +15,8 @@
 #include "launcher/engines/rank_table.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/following.hpp"
+#include "launcher/full_temporary.hpp"
+#include "launcher/glance.hpp"
 #include "launcher/job_outcome.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/reach.hpp"
@@ -175,6 +177,9 @@ class MpirunEngine final : public JobEngine {
     seen.timeout = job.spec.timeout;
     seen.hang_timeout = job.spec.hang_timeout;
     seen.launcher_name = name_of_launcher(job.spec.launcher);
+    JobOutcome outcome = decide(seen);
+    if (outcome.cause != JobEndCause::launcher) return outcome;
+    seen.full_temporary = find_full_temporary(client_, hosts(job), kReachSoon);
     return decide(seen);
   }
 
@@ -190,6 +195,12 @@ class MpirunEngine final : public JobEngine {
     report.timeout = job.spec.timeout;
     report.launcher_name = name_of_launcher(job.spec.launcher);
     return {.outcome = decide(report)};
+  }
+
+  /// Waits at the first node alone: its supervisor ends last.
+  void await_end(const std::string& id, const JobRecord& job, const Cancel& cancel) override {
+    const NodeRanks& first = job.placement.front();
+    await_end_at(client_, node(first.node).host, first, commands(id), options_.agent, cancel);
   }
 
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
@@ -378,8 +389,9 @@ class MpirunEngine final : public JobEngine {
     // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
     const milliseconds limit = to_reach + job.spec.grace + kToStop;
     std::vector<HostResult<ssh::Exit>> results;
-    for (NodeAnswer& answer : ask(client_, tasks, limit, never, to_reach))
-      results.push_back(std::move(answer.result));
+    // A node without the agent cannot confirm that nothing runs there, and gets one.
+    for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, limit, never, to_reach))
+      results.push_back(confirmation(std::move(answer)));
     return results;
   }
 

@@ -13,15 +13,16 @@
 #include "agent/protocol/files.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
-#include "base/quote.hpp"
 #include "base/random.hpp"
 #include "base/wait.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/following.hpp"
+#include "launcher/glance.hpp"
 #include "launcher/job_files.hpp"
 #include "launcher/linked_cancel.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/slurm_script.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -29,108 +30,12 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr const char* kSlurmScript =
-#include "templates/nodes/slurm.inc"
-    ;
-
 constexpr milliseconds kSubmitTimeout{60'000};
-constexpr milliseconds kAnswerTimeout{30'000};
 constexpr milliseconds kSoon{5'000};
 /// The programs of Slurm wait about five seconds for a controller that is gone.
 constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
 constexpr std::chrono::seconds kSlurmToStop{20};
-
-constexpr std::size_t kLongestReason = 300;
-
-/// The exit codes of the script.
-constexpr int kNotSubmitted = 3;
-constexpr int kNoController = 4;
-constexpr int kUnknownJob = 5;
-constexpr int kStillRuns = 6;
-constexpr int kNoSlurm = 7;
-
-std::string line_of(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
-                    const std::string& input = {}) {
-  std::vector<std::string> argv = {"/bin/sh", "-c", kSlurmScript, "sh"};
-  argv.insert(argv.end(), words.begin(), words.end());
-  return {.host = head, .command = shell_join(argv), .input = input};
-}
-
-/// Returns the error of a call of the script; absent for a success.
-std::optional<Error> failure_of_call(const NodeAnswer& answer) {
-  const std::string& head = answer.result.host.value;
-  if (!answer.result.ok()) return answer.result.error().during("asking Slurm on " + head);
-  const std::string why = line_of(answer.err);
-  switch (answer.result.value().code()) {
-    case 0:
-      return std::nullopt;
-    case kNotSubmitted:
-      return Error(ErrorKind::conflict, "the job was stopped before it was submitted to Slurm");
-    case kNoController:
-      return Error(ErrorKind::transient, "Slurm's controller does not answer on " + head + ": " +
-                                             printable(why, kLongestReason));
-    case kStillRuns:
-      return Error(ErrorKind::timeout, "Slurm on " + head + " has not ended the job yet");
-    case kNoSlurm:
-      return Error(ErrorKind::remote,
-                   "Slurm is missing on " + head +
-                       " (no sbatch): install its client there, or set Slurm up by fastgpu create "
-                       "cluster with --scheduler slurm");
-    default:
-      return Error(ErrorKind::remote,
-                   "Slurm on " + head + ": " +
-                       (why.empty() ? "the command failed" : printable(why, kLongestReason)));
-  }
-}
-
-/// The looks of one wait for the end of a job: often at first, so that the end of a short job is
-/// seen soon. Each wait is short, because it goes on at the head when this program is killed.
-struct SlurmLooks {
-  const char* count;
-  const char* seconds;  ///< Between two looks.
-};
-constexpr SlurmLooks kFirstLooks{"50", "0.1"};
-constexpr SlurmLooks kLaterLooks{"5", "1"};
-/// A busy controller may need ten seconds for each of a few questions.
-constexpr milliseconds kSlurmWaitTimeout{90'000};
-
-/// Returns what an answer says about a job; absent before it was submitted.
-std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
-  const int code = answer.result.ok() ? answer.result.value().code() : 0;
-  if (code == kNotSubmitted) return std::nullopt;
-  if (code == kUnknownJob) return forgotten_slurm_job();
-  if (const auto error = failure_of_call(answer)) throw Error(*error);
-  return parse_slurm_job(answer.out);
-}
-
-/// Returns the job as Slurm sees it; absent before it was submitted.
-std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
-                                  milliseconds timeout, const Cancel& cancel) {
-  const NodeTask task = slurm_task(head, {"state", job_directory(id)});
-  return slurm_job_in(ask(client, {task}, timeout, cancel, timeout).front());
-}
-
-/// Waits some seconds for the end of a job.
-NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
-                       const SlurmLooks& looks, const Cancel& cancel) {
-  const NodeTask task = slurm_task(head, {"await", job_directory(id), looks.count, looks.seconds});
-  return ask(client, {task}, kSlurmWaitTimeout, cancel, kSlurmWaitTimeout).front();
-}
-
-/// Records the end of a job where those that follow its logs find it.
-void note_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
-              const agent::JobEnd& end, const Cancel& cancel) {
-  const NodeAnswer answer =
-      ask(client, {slurm_task(head, {"end", job_directory(id)}, to_text(end))}, kAnswerTimeout,
-          cancel)
-          .front();
-  if (const auto error = failure_of_call(answer)) throw Error(*error);
-}
 
 std::int64_t slurm_clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -178,15 +83,15 @@ class SlurmWatch {
   /// Returns false where a further look should wait.
   bool look(const SlurmLooks& looks) noexcept try {
     const NodeAnswer answer = await_slurm(asking_, head_, id_, looks, ended_);
-    const bool still_runs = answer.result.ok() && answer.result.value().code() == kStillRuns;
-    const auto seen = still_runs ? std::nullopt : slurm_job_in(answer);
+    const bool goes_on = still_runs(answer);
+    const auto seen = goes_on ? std::nullopt : slurm_job_in(answer);
     silent_since_.reset();
-    if (!seen || seen->phase != SlurmPhase::ended) return still_runs;
+    if (!seen || seen->phase != SlurmPhase::ended) return goes_on;
     {
       const std::scoped_lock lock(mutex_);
       job_ = seen;
     }
-    note_end(asking_, head_, id_, slurm_job_end(*seen, slurm_clock_ns()), ended_);
+    note_slurm_end(asking_, head_, id_, slurm_job_end(*seen, slurm_clock_ns()), ended_);
     is_done_ = true;
     return true;
   } catch (const Error& e) {
@@ -199,9 +104,7 @@ class SlurmWatch {
 
   void take(const Error& error) noexcept {
     if (ended_.requested()) return;
-    const bool may_pass =
-        error.kind() == ErrorKind::transient || error.kind() == ErrorKind::timeout;
-    if (!may_pass) return fail(error);
+    if (!may_pass(error.kind())) return fail(error);
     const auto now = SteadyClock::now();
     if (!silent_since_) silent_since_ = now;
     if (now - *silent_since_ >= times_.controller_timeout) fail(error);
@@ -280,12 +183,8 @@ class SlurmEngine final : public JobEngine {
     const NodeAnswer answer =
         ask(client_, {slurm_task(head_.host, {"test", ""}, script)}, kSubmitTimeout, cancel)
             .front();
-    if (answer.result.ok() && answer.result.value().code() != 0 &&
-        answer.result.value().code() != kNoSlurm)
-      throw Error(ErrorKind::remote, "Slurm on " + head_.host.name.value + " refuses the job: " +
-                                         printable(line_of(answer.out), kLongestReason));
-    if (const auto error = failure_of_call(answer)) throw Error(*error);
-    return {.note = printable(line_of(answer.out), kLongestReason), .text = script};
+    if (const auto error = failure_of_trial(answer)) throw Error(*error);
+    return {.note = words_of_slurm(answer.out), .text = script};
   }
 
   JobGlance glance(const std::string& id, const JobRecord& job) override {
@@ -300,7 +199,7 @@ class SlurmEngine final : public JobEngine {
               .reason = waits ? "waits in Slurm's queue" + why : "",
               .nodes = seen.nodes};
     }
-    note_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
+    note_slurm_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
     forget_secrets(id);
     JobReport report =
         glance_at_nodes(client_, hosts(), spread(job), commands(id), kSoon, anywhere({}));
@@ -338,8 +237,16 @@ class SlurmEngine final : public JobEngine {
     forget_secrets(id);
     auto end = watch.job();
     if (!end)  // Another fastgpu has seen the end first.
-      end = ask_slurm(client_, head_.host, id, kAnswerTimeout, cancel);
+      end = ask_slurm(client_, head_.host, id, kSlurmAnswerTimeout, cancel);
     return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
+  }
+
+  void await_end(const std::string& id, const JobRecord&, const Cancel& cancel) override {
+    for (SlurmLooks looks = kFirstLooks; !cancel.requested(); looks = kLaterLooks) {
+      const NodeAnswer answer = await_slurm(client_, head_.host, id, looks, cancel);
+      if (!answer.result.ok()) throw answer.result.error().during("job " + id);
+      if (!still_runs(answer)) return;
+    }
   }
 
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
@@ -348,7 +255,7 @@ class SlurmEngine final : public JobEngine {
     NodeAnswer answer =
         ask(client_,
             {slurm_task(head_.host, {"cancel", job_directory(id), std::to_string(limit.count())})},
-            limit + kAnswerTimeout, never)
+            limit + kSlurmAnswerTimeout, never)
             .front();
     if (const auto error = failure_of_call(answer)) {
       answer.result.outcome = *error;
@@ -360,7 +267,7 @@ class SlurmEngine final : public JobEngine {
                             .host = head_.host.name.value,
                             .reason = {}};
     try {
-      note_end(client_, head_.host, id, end, never);
+      note_slurm_end(client_, head_.host, id, end, never);
     } catch (const Error& e) {
       answer.result.outcome = e;
     }

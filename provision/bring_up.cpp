@@ -169,7 +169,7 @@ std::vector<Node> new_nodes(const Tools& tools, Provider& provider, const state:
     provider.describe_node(cluster, node);
     nodes.push_back(std::move(node));
   }
-  provider.check_nodes(cluster, nodes, tools.cancel);
+  provider.check_nodes(cluster, nodes, tools.store.nodes(cluster.id), tools.cancel);
   return nodes;
 }
 

@@ -103,10 +103,12 @@ class Provider {
                                        std::span<const state::Node> present, int next,
                                        int count) const;
 
-  /// Throws if one of these nodes, described but not recorded yet, is not available. The default
-  /// leaves that to `create`.
+  /// Throws if one of these nodes, described but not recorded yet, is not available, or is the same
+  /// machine as another one of them or of `present`, the cluster's nodes so far. The default leaves
+  /// that to `create`.
   virtual void check_nodes(const state::Cluster& /*cluster*/,
-                           std::span<const state::Node> /*nodes*/, const Cancel& /*cancel*/) {}
+                           std::span<const state::Node> /*nodes*/,
+                           std::span<const state::Node> /*present*/, const Cancel& /*cancel*/) {}
 
   /// Returns the difference of the existing cluster from one made from another request: "with link
   /// rate 1gbit, not 300mbit". Empty if they agree. `wanted` is the part of this provider.

@@ -1,4 +1,4 @@
-// The table of commands, and the execution of one command line.
+// The execution of one command line.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/program/command.hpp"
+#include "cli/program/command_table.hpp"
 #include "cli/program/context.hpp"
 
 namespace fastgpu::cli {
-
-std::span<const CliCommand> commands();
 
 /// Runs the command in `words`, which do not include the program's name. Returns the exit code.
 /// Throws Error.

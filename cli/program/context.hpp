@@ -81,6 +81,11 @@ class Context : public Services {
     if (on_stop_notice_) on_stop_notice_(sentence);
   }
 
+  /// Sets the id of the job or array that the command has recorded or was asked about, which its
+  /// error then names; "" for none.
+  void set_job(const std::string& id) { job_ = id; }
+  const std::string& job() const noexcept { return job_; }
+
  protected:
   // Tests replace these.
   virtual std::unique_ptr<ssh::Client> make_ssh();
@@ -107,6 +112,7 @@ class Context : public Services {
   std::function<void(const std::string&)> on_interrupt_hint_;
   std::function<void(const std::string&)> on_stop_notice_;
   VariableNames variable_names_;
+  std::string job_{};
 };
 
 }  // namespace fastgpu::cli

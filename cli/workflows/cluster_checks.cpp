@@ -44,7 +44,8 @@ CheckReport check_cluster(Services& services, const RemoteTarget& target) {
       .cluster = target.cluster.name.value, .nodes = {}, .checks = {}, .findings = {}};
   services.messages().progress("checking the nodes");
   report.nodes = launcher::check_nodes(services.ssh(), nodes, services.agent(), services.cancel());
-  report.findings = launcher::node_findings(report.nodes, unfinished_job_ids(services));
+  report.findings =
+      launcher::node_findings(report.nodes, unfinished_job_ids(services), report.cluster);
   const auto links = launcher::linked_nodes(nodes, report.nodes);
   const bool has_links = links.size() > 1;
   if (has_links) {

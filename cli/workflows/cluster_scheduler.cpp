@@ -27,6 +27,9 @@ constexpr const char* kSetUpSlurm =
 constexpr milliseconds kInstallLimit{25 * 60'000};
 constexpr milliseconds kApplyLimit{3 * 60'000};
 
+/// The script's exit status on a node without Slurm of the cluster.
+constexpr int kNoSlurm = 3;
+
 /// The calls of the script on the nodes of one cluster.
 class SlurmSetUp {
  public:
@@ -87,8 +90,10 @@ class SlurmSetUp {
     call(nodes.first(1), words, {}, kApplyLimit);
   }
 
-  /// Ends Slurm where it can, and reports where it stays.
+  /// Ends Slurm where it can, and reports where it stays. A set-up that failed early has left
+  /// nothing on some nodes: these are not asked for root.
   void remove(std::vector<Node> nodes) {
+    nodes = with_slurm(nodes);
     for (const char* action : {"leave", "remove"}) {
       const auto words = [&](const Node&) { return std::vector<std::string>{action, id()}; };
       const auto answers = ask(nodes, words, {}, kApplyLimit);
@@ -98,15 +103,37 @@ class SlurmSetUp {
         if (done.ok())
           answered.push_back(nodes[i]);
         else
-          services_.messages().warn(
-              std::string(done.error().what()) + "; Slurm stays on " + nodes[i].name.value +
-              ", and is removed by running there: " + launcher::slurm_removal_command());
+          warn_of_rest(done.error(), "Slurm stays on " + nodes[i].name.value);
       }
       nodes = std::move(answered);
     }
   }
 
  private:
+  /// Returns the nodes that have files of the cluster's Slurm. Warns of those that do not answer.
+  std::vector<Node> with_slurm(std::span<const Node> nodes) {
+    std::vector<launcher::NodeTask> tasks;
+    for (const Node& node : nodes)
+      tasks.push_back(
+          {.host = where_.of(node), .command = user_script_command(kSetUpSlurm, {"has", id()})});
+    const auto answers = run(tasks, kApplyLimit);
+    std::vector<Node> found;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!answers[i].result.ok())
+        warn_of_rest(answers[i].result.error(),
+                     "if Slurm is set up on " + nodes[i].name.value + ", it stays there");
+      else if (answers[i].result.value().code() != kNoSlurm)
+        found.push_back(nodes[i]);
+    }
+    return found;
+  }
+
+  void warn_of_rest(const Error& reason, const std::string& rest) {
+    services_.messages().warn(
+        std::string(reason.what()) + "; " + rest +
+        ", and is removed by running there: " + launcher::slurm_removal_command());
+  }
+
   std::vector<launcher::NodeAnswer> ask(std::span<const Node> nodes, const Words& words,
                                         const Secret& input, milliseconds limit) {
     std::vector<launcher::NodeTask> tasks;
@@ -114,6 +141,11 @@ class SlurmSetUp {
       tasks.push_back({.host = where_.of(node),
                        .command = script_command(node, kSetUpSlurm, words(node)),
                        .input = input.reveal()});
+    return run(tasks, limit);
+  }
+
+  std::vector<launcher::NodeAnswer> run(const std::vector<launcher::NodeTask>& tasks,
+                                        milliseconds limit) {
     auto answers = launcher::ask(services_.ssh(), tasks, limit, services_.cancel());
     services_.cancel().check();
     return answers;

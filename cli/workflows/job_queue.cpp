@@ -2,9 +2,12 @@
 
 #include <poll.h>
 
+#include <set>
+
 #include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/units.hpp"
+#include "cli/workflows/job_end_watch.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "launcher/array.hpp"
 #include "state/words.hpp"
@@ -15,7 +18,7 @@ namespace {
 using state::JobState;
 
 constexpr std::chrono::milliseconds kBetweenLooks{300};
-/// Nodes are asked less often than the state directory.
+/// The nodes of jobs whose end is not awaited are asked less often than the state directory.
 constexpr std::chrono::seconds kBetweenQuestions{3};
 
 void pause_or_cancel(Services& services, std::chrono::milliseconds duration) {
@@ -62,17 +65,51 @@ void ask_about_one(Services& services, const state::Job& job) {
   }
 }
 
-/// Asks about jobs and about those of arrays. Ignores nodes that do not answer.
-void ask_about(Services& services, const std::vector<std::string>& ids) {
+/// Returns the jobs, and those of arrays, that are on record.
+std::vector<state::Job> recorded_jobs(Services& services, const std::vector<std::string>& ids) {
+  std::vector<state::Job> jobs;
   for (const std::string& id : ids) {
     if (auto job = services.store().find_job(id)) {
-      ask_about_one(services, *job);
+      jobs.push_back(std::move(*job));
       continue;
     }
-    for (const state::Job& job : services.store().jobs())
-      if (launcher::array_of(job.id) == id) ask_about_one(services, job);
+    for (state::Job& job : services.store().jobs())
+      if (launcher::array_of(job.id) == id) jobs.push_back(std::move(job));
   }
+  return jobs;
 }
+
+/// Asks about the jobs that others wait for: at once about those that may have just ended, and now
+/// and then about all of them.
+class Questions {
+ public:
+  explicit Questions(Services& services) : services_(services), ends_(services) {}
+
+  void ask_about(const std::vector<std::string>& ids) {
+    const std::vector<state::Job> jobs = recorded_jobs(services_, ids);
+    watch_ends(jobs);
+    const std::set<std::string> ended = ends_.take_ends();
+    const auto now = services_.clock().now();
+    const bool is_time = now >= ask_all_at_;
+    for (const state::Job& job : jobs)
+      if (is_time || ended.contains(job.id)) ask_about_one(services_, job);
+    if (is_time) ask_all_at_ = services_.clock().now() + kBetweenQuestions;
+  }
+
+ private:
+  /// Leaves out the jobs for which a fastgpu is responsible: it records their ends itself.
+  void watch_ends(std::vector<state::Job> jobs) {
+    std::erase_if(jobs, [&](const state::Job& job) {
+      if (job.state == JobState::queued || launcher::has_ended(job)) return true;
+      return !ends_.is_watched(job) && !JobOwner(services_.state_directory(), job.id).held();
+    });
+    ends_.watch(jobs);
+  }
+
+  Services& services_;
+  JobEndWatch ends_;
+  Clock::time_point ask_all_at_{};
+};
 
 /// Returns whether the cluster of a job is deleted, or is being deleted.
 bool has_no_cluster(Services& services, const state::Job& job) {
@@ -145,7 +182,7 @@ launcher::Turn turn_now(Services& services, const state::Job& job) {
 
 void wait_for_turn(Services& services, state::Job& job) {
   std::vector<std::string> shown;
-  auto ask_at = services.clock().now();
+  Questions questions(services);
   for (;;) {
     const auto waits_for = begin_if_possible(services, job);
     if (waits_for.empty()) return services.messages().end_progress();
@@ -156,10 +193,7 @@ void wait_for_turn(Services& services, state::Job& job) {
       end_waiting(services, job, JobState::cancelled, 130, "cancelled before its turn");
       services.cancel().check();
     }
-    if (services.clock().now() >= ask_at) {
-      ask_about(services, waits_for);
-      ask_at = services.clock().now() + kBetweenQuestions;
-    }
+    questions.ask_about(waits_for);
     pause_or_cancel(services, kBetweenLooks);
   }
 }

@@ -10,21 +10,45 @@ namespace {
 using provision::Granted;
 using provision::HostLogin;
 using AccessOutcomes = provision::HostAccess::Outcomes;
+using AccessIdentities = provision::HostAccess::Identities;
+using AgentOutputs = std::vector<HostResult<std::string>>;
 
 constexpr std::chrono::milliseconds kAccessTimeout{60'000};  // Added to the connect timeout.
 
 /// The agent's exit status for an action that the host does not allow.
 constexpr int kDenied = 126;
 
-HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
+HostResult<std::string> output_of(const launcher::NodeAnswer& answer) {
   const NodeName& host = answer.result.host;
   if (!answer.result.ok()) return {host, answer.result.error()};
   const int code = answer.result.value().code();
-  if (code == 0) return {host, Granted{}};
+  if (code == 0) return {host, answer.out};
   std::string said = answer.err.substr(0, answer.err.find('\n'));
   if (said.empty()) said = "the agent ended with " + std::to_string(code);
   return {host,
           Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
+}
+
+AccessOutcomes granted(const AgentOutputs& outputs) {
+  AccessOutcomes outcomes;
+  for (const auto& output : outputs)
+    if (output.ok())
+      outcomes.push_back({output.host, Granted{}});
+    else
+      outcomes.push_back({output.host, output.error()});
+  return outcomes;
+}
+
+AccessIdentities identities_in(const AgentOutputs& outputs) {
+  AccessIdentities identities;
+  for (const auto& output : outputs) {
+    if (output.ok())
+      identities.push_back({output.host, provision::HostIdentity{
+                                             output.value().substr(0, output.value().find('\n'))}});
+    else
+      identities.push_back({output.host, output.error()});
+  }
+  return identities;
 }
 
 /// Returns true for a temporary error, which another key would not change.
@@ -34,11 +58,22 @@ bool is_passing(ErrorKind kind) {
 
 }  // namespace
 
-AccessOutcomes SshHostAccess::check(const state::Cluster& cluster,
-                                    std::span<const HostLogin> logins, const Cancel& cancel) {
-  return call_as_user(
-      cluster, logins, [](const HostLogin&) { return std::vector<std::string>{"access-check"}; },
-      cancel);
+AccessIdentities SshHostAccess::check(const state::Cluster& cluster,
+                                      std::span<const HostLogin> logins, const Cancel& cancel) {
+  const auto words = [](const HostLogin&) { return std::vector<std::string>{"access-check"}; };
+  return identities_in(call_as_user(cluster, logins, words, cancel));
+}
+
+AccessIdentities SshHostAccess::identify(const state::Cluster& cluster,
+                                         std::span<const HostLogin> logins, const Cancel& cancel) {
+  const auto words = [](const HostLogin&) { return std::vector<std::string>{"access-identify"}; };
+  return identities_in(call(logins, with_key_of(cluster), words, cancel));
+}
+
+SshHostAccess::Key SshHostAccess::with_key_of(const state::Cluster& cluster) const {
+  return [this, &cluster](const HostLogin& login) {
+    return to_host(services_.store(), cluster, login.node);
+  };
 }
 
 AccessOutcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostLogin> logins,
@@ -46,7 +81,7 @@ AccessOutcomes SshHostAccess::open(const state::Cluster& cluster, std::span<cons
   const auto words = [&](const HostLogin& login) {
     return std::vector<std::string>{"access-add", public_key + " " + login.mark};
   };
-  return call_as_user(cluster, logins, words, cancel);
+  return granted(call_as_user(cluster, logins, words, cancel));
 }
 
 AccessOutcomes SshHostAccess::close(const state::Cluster& cluster,
@@ -54,11 +89,8 @@ AccessOutcomes SshHostAccess::close(const state::Cluster& cluster,
   const auto words = [&](const HostLogin& login) {
     return std::vector<std::string>{"access-remove", login.mark, cluster.id.value};
   };
-  const auto with_cluster_key = [&](const HostLogin& login) {
-    return to_host(services_.store(), cluster, login.node);
-  };
   const Cancel never;  // The caller may clean up after a cancel, which must not stop this.
-  AccessOutcomes outcomes = call(logins, with_cluster_key, words, never);
+  AccessOutcomes outcomes = granted(call(logins, with_key_of(cluster), words, never));
   // A host that refuses the cluster's key is asked again with the user's own keys: the cluster's
   // key was removed already, or never added.
   std::vector<HostLogin> shut;
@@ -68,7 +100,7 @@ AccessOutcomes SshHostAccess::close(const state::Cluster& cluster,
     shut.push_back(logins[i]);
     places.push_back(i);
   }
-  const AccessOutcomes again = call_as_user(cluster, shut, words, never);
+  const AccessOutcomes again = granted(call_as_user(cluster, shut, words, never));
   for (std::size_t i = 0; i < again.size(); ++i)
     outcomes[places[i]] = again[i];
   return outcomes;
@@ -104,9 +136,9 @@ Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse
                                  "this at a terminal, which asks for it"};
 }
 
-AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
-                                           std::span<const HostLogin> logins, const Words& words,
-                                           const Cancel& cancel) {
+AgentOutputs SshHostAccess::call_as_user(const state::Cluster& cluster,
+                                         std::span<const HostLogin> logins, const Words& words,
+                                         const Cancel& cancel) {
   if (logins.empty()) return {};
   const std::vector<provision::StaticHost>& hosts = cluster.hosts();
   const auto listed = [&](const HostLogin& login) -> const provision::StaticHost& {
@@ -129,7 +161,7 @@ AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
   for (const HostLogin& login : logins)
     if (needs_client(login)) for_client.push_back(listed(login));
   unlock(for_client);
-  AccessOutcomes outcomes = call(
+  AgentOutputs outcomes = call(
       logins, [&](const HostLogin& login) { return as_user(login, needs_client(login)); }, words,
       cancel);
   std::vector<HostLogin> refused;
@@ -145,15 +177,15 @@ AccessOutcomes SshHostAccess::call_as_user(const state::Cluster& cluster,
   }
   // OpenSSH's client may log in where libssh2 could not: with an agent, a certificate or another
   // key.
-  const AccessOutcomes again = call(
+  const AgentOutputs again = call(
       refused, [&](const HostLogin& login) { return as_user(login, true); }, words, cancel);
   for (std::size_t i = 0; i < again.size(); ++i)
     if (again[i].ok()) outcomes[places[i]] = again[i];
   return outcomes;
 }
 
-AccessOutcomes SshHostAccess::call(std::span<const HostLogin> logins, const Key& key,
-                                   const Words& words, const Cancel& cancel) {
+AgentOutputs SshHostAccess::call(std::span<const HostLogin> logins, const Key& key,
+                                 const Words& words, const Cancel& cancel) {
   if (logins.empty()) return {};
   const remote::AgentProgram& agent = services_.agent();
   std::vector<launcher::NodeTask> tasks;
@@ -161,10 +193,10 @@ AccessOutcomes SshHostAccess::call(std::span<const HostLogin> logins, const Key&
     tasks.push_back(
         {.host = key(login), .command = remote::agent_command(agent.hash, words(login))});
   const auto limit = kAccessTimeout + services_.settings().duration("connect-timeout");
-  AccessOutcomes outcomes;
+  AgentOutputs outputs;
   for (const auto& answer : launcher::ask_agent(services_.ssh(), tasks, agent, limit, cancel))
-    outcomes.push_back(outcome_of(answer));
-  return outcomes;
+    outputs.push_back(output_of(answer));
+  return outputs;
 }
 
 }  // namespace fastgpu::cli

@@ -17,8 +17,10 @@ class SshHostAccess final : public provision::HostAccess {
  public:
   explicit SshHostAccess(Services& services) : services_(services) {}
 
-  Outcomes check(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
-                 const Cancel& cancel) override;
+  Identities check(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
+                   const Cancel& cancel) override;
+  Identities identify(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
+                      const Cancel& cancel) override;
   Outcomes open(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
                 const std::string& public_key, const Cancel& cancel) override;
   Outcomes close(const state::Cluster& cluster,
@@ -28,13 +30,18 @@ class SshHostAccess final : public provision::HostAccess {
   using Words = std::function<std::vector<std::string>(const provision::HostLogin& login)>;
   using Key = std::function<ssh::Host(const provision::HostLogin& login)>;
 
+  /// The agent's standard output on each host.
+  using Outputs = std::vector<HostResult<std::string>>;
+
   /// Runs the agent with the words that `words` returns on each host.
-  Outcomes call(std::span<const provision::HostLogin> logins, const Key& key, const Words& words,
-                const Cancel& cancel);
+  Outputs call(std::span<const provision::HostLogin> logins, const Key& key, const Words& words,
+               const Cancel& cancel);
   /// Runs the agent as the user, over libssh2. Uses OpenSSH's client for hosts that need it or that
   /// refuse libssh2.
-  Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
-                        const Words& words, const Cancel& cancel);
+  Outputs call_as_user(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
+                       const Words& words, const Cancel& cancel);
+  /// Returns the login to a host with the cluster's key.
+  Key with_key_of(const state::Cluster& cluster) const;
   /// Returns the user's key files that have a passphrase and are not in an agent.
   std::vector<std::string> locked_keys(const provision::OpenSshUse& use);
   /// Asks at the terminal for the passphrases of the hosts' keys, once for each key.

@@ -36,6 +36,7 @@ class Installation {
       if (plan().must_build()) choose_solution();
       if (!has_place_everywhere()) look(request_.spec.name);
       discard();
+      new_ = nodes_that_get_it();
       if (plan().must_build()) build();
       if (plan().must_unpack()) unpack();
       check_fit();
@@ -44,10 +45,12 @@ class Installation {
       fault_point("env-copied");
       verify();
       use();
+      if (request_.archive) remove_unused(failed_among(new_));
     }
     return nodes_.result();
-  } catch (const std::exception&) {
+  } catch (const std::exception& e) {
     way_.reset();  // It uses the connections to the nodes.
+    if (request_.archive && !is_interruption(e)) remove_unused(new_);
     if (has_prepared_)
       remove_empty_places(access_, nodes_.hosts_of(nodes_.all()), nodes_.prefix(),
                           request_.spec.name);
@@ -266,9 +269,42 @@ class Installation {
       nodes_.fail(damaged[i], why[i]);
   }
 
+  /// Switches to the build. A node that cannot use it, for example without its Python, does not
+  /// keep it.
   void use() {
-    nodes_.on_each(nodes_.those_that(&NodeSteps::switches), "switching",
-                   [&](std::size_t) { return on_build("env-use"); });
+    const auto switching = nodes_.those_that(&NodeSteps::switches);
+    nodes_.on_each(switching, "switching", [&](std::size_t) { return on_build("env-use"); });
+    InstallTargets::Nodes useless = failed_among(switching);
+    std::erase_if(useless, [&](std::size_t node) { return !contains(new_, node); });
+    remove_unused(useless);
+  }
+
+  /// Returns the nodes that get the build from elsewhere, so that it is easily got again.
+  InstallTargets::Nodes nodes_that_get_it() const {
+    InstallTargets::Nodes nodes = nodes_.all();
+    std::erase_if(nodes, [&](std::size_t node) {
+      const NodeSteps& steps = nodes_.plan.nodes[node];
+      return !steps.unpacks && !steps.receives;
+    });
+    return nodes;
+  }
+
+  InstallTargets::Nodes failed_among(InstallTargets::Nodes nodes) const {
+    std::erase_if(nodes, [&](std::size_t node) { return nodes_.goes_along(node); });
+    return nodes;
+  }
+
+  static bool is_interruption(const std::exception& e) {
+    const auto* const error = dynamic_cast<const Error*>(&e);
+    return error != nullptr && error->kind() == ErrorKind::interrupted;
+  }
+
+  /// Removes the build, and parts of it, from nodes where it is not in use.
+  void remove_unused(const InstallTargets::Nodes& nodes) const {
+    if (nodes.empty()) return;
+    const auto hosts = nodes_.hosts_of(nodes);
+    remove_unused_build(access_, hosts, nodes_.prefix(), request_.spec.name, nodes_.plan.version);
+    remove_empty_places(access_, hosts, nodes_.prefix(), request_.spec.name);
   }
 
   NodeCall on_build(const char* word) const {
@@ -288,7 +324,8 @@ class Installation {
   bool has_wheels_ = false;
   bool has_prepared_ = false;  // Places for the environment were made on the nodes.
   std::optional<std::optional<PythonArchive>> archive_;
-  Bytes size_;  // The size of the build; 0 until it is known.
+  InstallTargets::Nodes new_;  // The nodes that get the build from elsewhere now.
+  Bytes size_;                 // The size of the build; 0 until it is known.
 };
 
 }  // namespace

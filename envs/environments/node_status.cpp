@@ -14,6 +14,7 @@ std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& acces
                                                          const std::string& prepared) {
   NodeCall call{.words = {"env-status"}};
   if (!prepared.empty()) call.words.insert(call.words.end(), {"--prepare", prepared});
+  if (!access.cluster.empty()) call.words.insert(call.words.end(), {"--cluster", access.cluster});
   if (!prefix.empty()) call.words.push_back(prefix);
   std::vector<HostResult<EnvironmentStatus>> out;
   for (const auto& result : call_nodes(access, hosts, [&](std::size_t) { return call; }, {})) {
@@ -25,16 +26,33 @@ std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& acces
   return out;
 }
 
-void remove_empty_places(const NodeAccess& access, std::span<const ssh::Host> hosts,
-                         const std::string& prefix, const std::string& name) noexcept try {
-  constexpr std::chrono::seconds kTimeout{5};  // The user waits, often after a Ctrl-C.
+namespace {
+
+/// Calls the agent on all hosts, also after a cancel. Reports no failure.
+void clean_up(const NodeAccess& access, std::span<const ssh::Host> hosts,
+              const std::vector<std::string>& words, std::chrono::seconds timeout) noexcept try {
   const Cancel never;
-  NodeAccess cleanup{access.client, access.agent, access.options, never};
-  cleanup.options.timeout = kTimeout;
-  const NodeCall call{.words = {"env-remove", "--if-empty", prefix, name}};
+  NodeAccess cleanup{access.client, access.agent, access.options, never, access.cluster};
+  cleanup.options.timeout = timeout;
+  const NodeCall call{.words = words};
   call_nodes(cleanup, hosts, [&](std::size_t) { return call; }, {});
 } catch (const std::exception&) {
   // The caller is about to report the failure that matters.
+}
+
+}  // namespace
+
+void remove_unused_build(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                         const std::string& prefix, const std::string& name,
+                         const std::string& version) {
+  constexpr std::chrono::seconds kTimeout{30};  // A build can have 100,000 files.
+  clean_up(access, hosts, {"env-discard", "--unused", prefix, name, version}, kTimeout);
+}
+
+void remove_empty_places(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                         const std::string& prefix, const std::string& name) {
+  constexpr std::chrono::seconds kTimeout{5};  // The user waits, often after a Ctrl-C.
+  clean_up(access, hosts, {"env-remove", "--if-empty", prefix, name}, kTimeout);
 }
 
 WantedEnvironment wanted_by(const InstallationRequest& request) {

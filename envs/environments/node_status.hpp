@@ -13,11 +13,17 @@ std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess
                                                                 const std::string& prefix,
                                                                 const std::string& prepared = {});
 
+/// Removes that version of an environment, and what is left of copies of it, on the nodes where it
+/// is not in use. Best effort: reports no failure. Runs for half a minute at most.
+void remove_unused_build(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                         const std::string& prefix, const std::string& name,
+                         const std::string& version);
+
 /// Removes the places that look_at_nodes() has made for an environment, on the nodes where they are
 /// still empty. Best effort: reports no failure. Runs for some seconds at most, even after a
 /// cancel.
 void remove_empty_places(const NodeAccess& access, std::span<const ssh::Host> hosts,
-                         const std::string& prefix, const std::string& name) noexcept;
+                         const std::string& prefix, const std::string& name);
 
 /// The plan alone, and the nodes that did not answer or cannot use the archive.
 struct PlannedInstallation {

@@ -31,6 +31,7 @@ struct NodeAccess {
   remote::AgentProgram agent;
   ssh::RunOptions options{.keeps_connections = true};
   const Cancel& cancel;
+  std::string cluster{};  ///< The identity of the nodes' cluster; empty: none.
 };
 
 /// Returns one answer for each host, in their order. Errors have the kind from the agent, and the

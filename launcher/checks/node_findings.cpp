@@ -8,6 +8,8 @@
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/rdma_devices.hpp"
+#include "launcher/checks/remedies.hpp"
+#include "launcher/checks/xid.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -32,40 +34,6 @@ bool has_gpu(const NodeHealth& state) {
          state.npus > 0;
 }
 
-/// Returns a driver's error for which the GPU itself is at fault, in words; empty for the errors of
-/// programs.
-std::string xid_text(int code) {
-  switch (code) {
-    case 48:
-      return "a double-bit error of its memory";
-    case 62:
-      return "a halt of its microcontroller";
-    case 63:
-      return "a row of its memory was replaced";
-    case 64:
-      return "a row of its memory could not be replaced";
-    case 74:
-      return "an error of NVLink";
-    case 79:
-      return "it has fallen off the bus";
-    case 92:
-      return "many single-bit errors of its memory";
-    case 94:
-      return "a contained error of its memory";
-    case 95:
-      return "an uncontained error of its memory";
-    case 119:
-    case 120:
-      return "its system processor does not answer";
-    default:
-      return "";
-  }
-}
-
-bool is_harmless(int xid) {
-  return xid == 63 || xid == 92 || xid == 94;
-}
-
 std::string names_text(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 4;
   if (names.size() <= kMost) return joined(names);
@@ -75,8 +43,9 @@ std::string names_text(const std::vector<std::string>& names) {
 
 class NodeFindings {
  public:
-  NodeFindings(std::span<const CheckedNode> nodes, const std::set<std::string>& running)
-      : nodes_(nodes), running_(running) {}
+  NodeFindings(std::span<const CheckedNode> nodes, const std::set<std::string>& running,
+               const std::string& cluster)
+      : nodes_(nodes), running_(running), cluster_(cluster) {}
 
   std::vector<Finding> all() {
     check_reached();
@@ -108,6 +77,11 @@ class NodeFindings {
                       .found = found,
                       .why = why,
                       .remedy = remedy});
+  }
+
+  void add(std::string_view check, const CheckedNode& node, const Error& reason,
+           const Advice& advice) {
+    add(check, Severity::error, {node.name.value}, reason.what(), advice.why, advice.remedy);
   }
 
   template <class Work>
@@ -147,12 +121,10 @@ class NodeFindings {
   void check_reached() {
     for (const CheckedNode& node : nodes_) {
       if (!node.state.ok())
-        add("ssh", Severity::error, {node.name.value}, node.state.error().what(),
-            "no job can start there", "log in by hand: fastgpu ssh " + node.name.value);
+        add("ssh", node, node.state.error(),
+            advice_on_login(node.state.error(), node.name.value, cluster_));
       else if (!node.facts.ok())
-        add("agent", Severity::error, {node.name.value}, node.facts.error().what(),
-            "the agent starts the ranks of jobs",
-            "make the home directory writable, and mount it without noexec");
+        add("agent", node, node.facts.error(), advice_on_agent(node.facts.error()));
     }
   }
 
@@ -227,25 +199,23 @@ class NodeFindings {
   }
 
   void check_disks(const CheckedNode& node, const NodeHealth& state) {
-    const std::string free_some = "free some space there: fastgpu delete job --older-than 7d";
     for (const CheckedDisk& disk : state.disks) {
-      const bool is_memory = disk.place == "/dev/shm";
-      const std::string why = is_memory ? "ranks of one node exchange data there"
-                                        : "logs, files of --sync and temporary files go there";
+      const Advice full = advice_on_full_disk(disk, state.disks.front(), node.name.value);
+      const bool is_memory = disk.place == kSharedMemory;
       if (!disk.writable && disk.free >= kFullDisk)
-        add("disk", Severity::error, {node.name.value}, disk.place + " cannot be written to", why,
-            "mount it read-write, or change its rights");
+        add("disk", Severity::error, {node.name.value}, disk.place + " cannot be written to",
+            full.why, "mount it read-write, or change its rights");
       else if (disk.free < (is_memory ? kLittleSharedMemory : kFullDisk))
         add("disk", is_memory ? Severity::warning : Severity::error, {node.name.value},
-            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place, why,
-            is_memory ? "remove old files there, or mount it larger" : free_some);
+            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place,
+            full.why, full.remedy);
       else if (!is_memory && disk.free < kLittleDisk)
         add("disk", Severity::warning, {node.name.value},
-            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place, why,
-            free_some);
+            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place,
+            full.why, full.remedy);
       else if (disk.files > 0 && disk.free_files < kFewFiles && disk.files > kFewFiles)
         add("disk", Severity::warning, {node.name.value},
-            "room for " + counted(disk.free_files, "more file") + " at " + disk.place, why,
+            "room for " + counted(disk.free_files, "more file") + " at " + disk.place, full.why,
             "remove files there");
     }
   }
@@ -345,7 +315,7 @@ class NodeFindings {
     for (const auto& [xid, times] : xids) {
       const std::string text = xid_text(xid.first);
       if (text.empty()) continue;
-      add("gpu-errors", is_harmless(xid.first) ? Severity::warning : Severity::error,
+      add("gpu-errors", is_harmless_xid(xid.first) ? Severity::warning : Severity::error,
           {node.name.value},
           xid.second + ": Xid " + std::to_string(xid.first) + ", " + text +
               (times > 1 ? ", " + std::to_string(times) + " times" : ""),
@@ -455,6 +425,7 @@ class NodeFindings {
 
   std::span<const CheckedNode> nodes_;
   const std::set<std::string>& running_;
+  const std::string& cluster_;
   std::vector<Finding> found_;
 };
 
@@ -495,8 +466,9 @@ std::string not_checked(std::string_view check, std::span<const CheckedNode> nod
 }
 
 std::vector<Finding> node_findings(std::span<const CheckedNode> nodes,
-                                   const std::set<std::string>& running) {
-  return NodeFindings(nodes, running).all();
+                                   const std::set<std::string>& running,
+                                   const std::string& cluster) {
+  return NodeFindings(nodes, running, cluster).all();
 }
 
 }  // namespace fastgpu::launcher

@@ -128,7 +128,8 @@ class StateReader {
                               .free = line.bytes(3, line.number(1)),
                               .files = line.number(4),
                               .free_files = line.number(5),
-                              .writable = line.text(6) == "yes"});
+                              .writable = line.text(6) == "yes",
+                              .device = line.text(7)});
     else
       return false;
     return true;

@@ -20,6 +20,7 @@ struct CheckedDisk {
   std::uint64_t files = 0;  ///< The number of files that it can hold; 0 without a limit.
   std::uint64_t free_files = 0;
   bool writable = true;  ///< A file could be written there.
+  std::string device{};  ///< The number of the device: the same for places of one file system.
 };
 
 struct CheckedGpu {

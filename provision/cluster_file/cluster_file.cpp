@@ -169,7 +169,7 @@ std::vector<HostEntry> hosts_in(const config::Value& value, const HostEntry& def
 std::vector<HostEntry> hosts_of(const config::Value& value, const HostEntry& defaults) {
   std::vector<HostEntry> hosts;
   std::set<std::string> names;
-  std::set<std::pair<std::string, std::uint16_t>> places;
+  std::set<std::pair<std::string, std::uint16_t>> places, inner_places;
   const bool is_one_word = !value.is_list() && !value.is_map() && !value.is_null();
   for (const config::Value& item : is_one_word ? std::vector{value} : value.list()) {
     for (HostEntry& host : hosts_in(item, defaults)) {
@@ -178,6 +178,10 @@ std::vector<HostEntry> hosts_of(const config::Value& value, const HostEntry& def
       const std::uint16_t port = host.port.value_or(kSshPort);
       if (!places.emplace(host.address, port).second)
         throw item.error("host " + host.address + " port " + std::to_string(port) +
+                         " is there twice");
+      const std::uint16_t inner_port = host.inner_port.value_or(kSshPort);
+      if (!host.inner.empty() && !inner_places.emplace(host.inner, inner_port).second)
+        throw item.error("inner address " + host.inner + " port " + std::to_string(inner_port) +
                          " is there twice");
       if (hosts.size() == kMostNodes)
         throw item.error("there are over " + counted(kMostNodes, "host"));

@@ -34,6 +34,7 @@ int run_guard_run(Arguments arguments);
 int run_guard_show(Arguments arguments);
 int run_access_check(Arguments arguments);
 int run_access_add(Arguments arguments);
+int run_access_identify(Arguments arguments);
 int run_access_remove(Arguments arguments);
 int run_lease_take(Arguments arguments);
 int run_lease_drop(Arguments arguments);

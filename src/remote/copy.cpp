@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/file_status.hpp"
+#include "base/utf8.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
@@ -24,9 +25,11 @@ void keep_message(std::string& said, std::string_view piece) {
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
 }
 
+/// Returns the error for a failed copy. `said` may have names of files, which may have line ends.
 Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {
   while (said.ends_with('\n'))
     said.pop_back();
+  said = escaped(said, Layout::one_line);
   const auto kind = exit.signal.empty() ? transfer::failure_kind(exit.status) : std::nullopt;
   if (kind) return named_failure(*kind, host, said);
   return {ErrorKind::remote, host.value + ": copying ended with " + std::to_string(exit.code()) +

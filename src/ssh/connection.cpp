@@ -11,6 +11,7 @@
 #include "base/contains.hpp"
 #include "base/join.hpp"
 #include "ssh/algorithms.hpp"
+#include "ssh/host_key_failure.hpp"
 #include "ssh/tcp_stream.hpp"
 #include "ssh/wire.hpp"
 
@@ -167,8 +168,8 @@ void Connection::check_host_key() const {
                 "its host key is not known; it shows " + blob_fingerprint(shown));
   if (!contains(known, shown))
     throw error(ErrorKind::denied, "its host key is " + blob_fingerprint(shown) + " and not " +
-                                       known_fingerprints(known) +
-                                       "; another machine may be answering in its place");
+                                       known_fingerprints(known) + "; " +
+                                       std::string(kForeignHostKey));
 }
 
 const Identity& Connection::identity() const {

@@ -8,6 +8,7 @@
 
 #include "base/names.hpp"
 #include "ssh/connection.hpp"
+#include "ssh/host_key_failure.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -85,8 +86,8 @@ std::optional<Error> key_failure(const ClientWords& words) {
   const std::string key =
       shown.empty() ? "" : " (it is " + printable(shown.substr(shown.find("SHA256:"))) + ")";
   return Error(ErrorKind::denied, words.place_of(kParts, kBeforeName) +
-                                      ": its host key is not one of the known keys" + key +
-                                      "; another machine may be answering in its place");
+                                      ": its host key is not one of the known keys" + key + "; " +
+                                      std::string(kForeignHostKey));
 }
 
 std::optional<Error> algorithm_failure(const ClientWords& words) {

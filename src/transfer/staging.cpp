@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/utf8.hpp"
 #include "transfer/own_directory.hpp"
 #include "transfer/paths.hpp"
 
@@ -134,11 +135,15 @@ Position position_in(int directory) {
   return position;
 }
 
+std::string shown_of(const std::filesystem::path& path) {
+  return escaped(path.string(), Layout::one_line);
+}
+
 UniqueFd open_parent(const std::filesystem::path& parent) {
   UniqueFd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd && errno == ENOENT)
-    throw Error(ErrorKind::not_found, "the directory " + parent.string() + " does not exist");
-  if (!fd) throw system_error("opening the directory " + parent.string(), errno);
+    throw Error(ErrorKind::not_found, "the directory " + shown_of(parent) + " does not exist");
+  if (!fd) throw system_error("opening the directory " + shown_of(parent), errno);
   return fd;
 }
 
@@ -152,7 +157,7 @@ void drop_kept_copies(const std::filesystem::path& parent) noexcept try {
 }
 
 Staging::Staging(const std::filesystem::path& parent, const std::string& key)
-    : Staging(open_parent(parent), parent.string(), key) {}
+    : Staging(open_parent(parent), shown_of(parent), key) {}
 
 Staging::Staging(UniqueFd parent, const std::string& shown, const std::string& key)
     : parent_(std::move(parent)), shown_(shown), key_(key) {

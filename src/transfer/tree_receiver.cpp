@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "base/utf8.hpp"
 #include "transfer/paths.hpp"
 #include "transfer/publish.hpp"
 
@@ -59,7 +60,7 @@ TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
                            const std::optional<Resumption>& resumption, OnFile on_file,
                            const BaseTree& base)
     : on_file_(std::move(on_file)),
-      shown_(destination.string()),
+      shown_(escaped(destination.string(), Layout::one_line)),
       base_(base.root.empty() ? -1 : ::open(base.root.c_str(), kDirectoryFlags)),
       known_sum_(base.known_sum) {
   std::error_code ignored;

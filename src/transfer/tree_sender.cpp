@@ -11,6 +11,7 @@
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "transfer/paths.hpp"
 
 namespace fastgpu::transfer {
@@ -26,13 +27,18 @@ FileTime time_of(const struct stat& info) {
   return FileTime{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
+/// The name of a file may have any bytes. Messages keep all of it, but in one line.
+std::string in_message(const std::string& shown) {
+  return escaped(shown, Layout::one_line);
+}
+
 Error cannot_read(const std::string& shown, int error_number) {
-  if (error_number == ENOENT) return {ErrorKind::not_found, shown + " does not exist"};
-  return system_error("reading " + shown, error_number);
+  if (error_number == ENOENT) return {ErrorKind::not_found, in_message(shown) + " does not exist"};
+  return system_error("reading " + in_message(shown), error_number);
 }
 
 Error no_source(const std::string& shown) {
-  return {ErrorKind::usage, shown + " is neither a file nor a directory"};
+  return {ErrorKind::usage, in_message(shown) + " is neither a file nor a directory"};
 }
 
 std::vector<std::string> names_in(int fd, const std::string& shown) {

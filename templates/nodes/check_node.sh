@@ -32,7 +32,7 @@ disks() {
     writable=no
     file=$(mktemp "$place/.fastgpu-check.XXXXXX" 2>/dev/null) && echo x >"$file" 2>/dev/null && writable=yes
     [ -n "$file" ] && rm -f "$file"
-    say disk "$place" "$numbers" "$writable"
+    say disk "$place" "$numbers" "$writable" "$(stat -c %d "$place" 2>/dev/null)"
   done
 }
 gpus() {

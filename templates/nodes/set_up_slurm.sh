@@ -6,6 +6,7 @@
 #   await NODES         waits until the controller has that many nodes in service
 #   leave               ends all jobs of the controller
 #   remove              ends Slurm, and removes its files
+#   has                 exits with 0 if this node has the files of Slurm of the cluster, else with 3; needs no root
 # ROLE is head or node. The script may be killed anywhere and be run again: it recognises finished steps.
 # shellcheck shell=sh
 set -eu
@@ -22,6 +23,10 @@ export SLURM_CONF
 fail() { printf '%s\n' "$1" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 last_line() { tail -n 1 "$1" 2>/dev/null || :; }
+is_ours() { [ -s "$place/cluster" ] && [ "$(cat "$place/cluster")" = "$cluster" ]; }
+if [ "$action" = has ]; then
+  if is_ours; then exit 0; else exit 3; fi
+fi
 [ "$(id -u)" = 0 ] || fail 'this needs root: log in as root, or as a user with sudo that asks for no password'
 
 apt() {  # Waits for dpkg's lock: a first boot has an apt-get of its own.
@@ -48,7 +53,6 @@ install_missing() {  # $1: the role.
   # shellcheck disable=SC2086   # One word for each package.
   apt "installing$missing" -y --no-install-recommends install $missing
 }
-is_ours() { [ -s "$place/cluster" ] && [ "$(cat "$place/cluster")" = "$cluster" ]; }
 check_owner() {
   [ ! -s "$place/cluster" ] || is_ours ||
     fail "it has Slurm of another cluster of fastgpu: delete that cluster, or run there: sudo sh $place/set_up remove"

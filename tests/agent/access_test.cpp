@@ -142,6 +142,16 @@ TEST_CASE("a check changes nothing, and what is no line is refused") {
   CHECK(run_agent(home, {"access-remove", kMark, "../.."}).status.code == 2);
 }
 
+TEST_CASE("a host is the same for two logins only if they have the same home directory") {
+  const ScratchHome home, other;
+  const std::string first = run_agent(home, {"access-check"}).out;
+  CHECK(first.size() > 1);
+  CHECK(first.find('\n') == first.size() - 1);
+  CHECK(run_agent(home, {"access-check"}).out == first);
+  CHECK(run_agent(home, {"access-identify"}).out == first);
+  CHECK(run_agent(other, {"access-check"}).out != first);
+}
+
 TEST_CASE("what a killed run left beside the file goes with the line") {
   const ScratchHome home;
   write_file(keys_of(home), "first\n");

@@ -10,6 +10,7 @@
 
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
+#include "launcher/glance.hpp"
 #include "launcher/mpirun_engine.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"

@@ -57,6 +57,17 @@ TEST_CASE("the first rank that failed by itself decides, not those ended after i
   CHECK(decide(report({rank(0, 3, 0, 9, false), rank(1, 4, 0, 7, false)}, job(3))).exit_code == 4);
 }
 
+TEST_CASE("a launcher that fails beside a full directory of temporary files names it") {
+  JobReport seen = report({}, job(213));
+  seen.launcher_tail = "PMIX_ERR_FILE_WRITE_FAILURE";
+  seen.full_temporary = {{{"demo-0"}, "/tmp"}, {{"demo-1"}, "/tmp"}};
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 213);
+  CHECK(outcome.reason ==
+        "mpirun on demo-0 exited with 213; no space left on demo-0: /tmp, demo-1: "
+        "/tmp:\nPMIX_ERR_FILE_WRITE_FAILURE");
+}
+
 TEST_CASE("a rank that the kernel killed for its memory says so") {
   RankEnd killed = rank(1, 0, 9, 7, false);
   killed.out_of_memory = true;

@@ -296,6 +296,13 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(start_files(request(), both, kCommands).size() == 5);
   both[1].mpirun.clear();
   CHECK(message().find("n-1: mpirun is missing: install Open MPI") == 0);
+  CHECK(message().find("--launcher plain") != std::string::npos);
+  CHECK(message().find("--environment") != std::string::npos);
+  JobFilesRequest other = request();
+  other.spec.launcher = Launcher::torchrun;
+  other.spec.mpirun_in = "/opt/env/bin";
+  const std::string said = failure_of([&] { start_files(other, both, kCommands); }).what();
+  CHECK(said.ends_with("openmpi-bin)"));
 }
 
 TEST_CASE("what mpirun would take for another name is called by a name of ours") {

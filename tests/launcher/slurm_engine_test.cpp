@@ -33,6 +33,8 @@ struct SlurmHead {
   int waits_in_vain{0};  ///< The waits for the job's end that come before that.
   std::string state_error{};
   ssh::Exit submit_exit{};
+  std::string submit_error{"sbatch: error: Invalid account\n"};
+  std::string test_answer{"sbatch: Job 7 to start\n"};
   std::string frames{};  ///< What job-follow sends.
   std::string frames_of_others{};
   std::mutex mutex{};
@@ -58,11 +60,10 @@ struct SlurmHead {
     if (asks_for(asked, "await") && waits_in_vain-- > 0) return {.exit = {.status = 6}};
     if (asks_for(asked, "state") || asks_for(asked, "await"))
       return {.exit = state_exit, .out = state, .err = state_error};
-    if (asks_for(asked, "submit"))
-      return {.exit = submit_exit, .out = "7\n", .err = "sbatch: error: Invalid account\n"};
+    if (asks_for(asked, "submit")) return {.exit = submit_exit, .out = "7\n", .err = submit_error};
     if (asks_for(asked, "forget")) forgotten_on.insert(asked.host);
     if (asks_for(asked, "end")) noted = asked.input;
-    if (asks_for(asked, "test")) return {.exit = submit_exit, .out = "sbatch: Job 7 to start\n"};
+    if (asks_for(asked, "test")) return {.exit = submit_exit, .out = test_answer};
     return {};
   }
 
@@ -137,6 +138,55 @@ TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behi
   CHECK(std::string(e.what()) ==
         "submitting job train-1: Slurm on login: sbatch: error: Invalid account");
   CHECK(head.actions == std::vector<std::string>{"submit", "cancel", "end"});
+}
+
+TEST_CASE("a head node without Slurm is named, with the remedy") {
+  const std::string unconfigured =
+      "sbatch: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
+      "sbatch: error: fetch_config: DNS SRV lookup failed\n"
+      "sbatch: fatal: Could not establish a configuration source\n";
+  struct Case {
+    int status;
+    std::string said;
+    std::string why;
+  };
+  for (const Case& one : {Case{7, "sbatch is missing\n", "sbatch is missing"},
+                          Case{1, unconfigured, "its programs are there, but no slurm.conf"}}) {
+    CAPTURE(one.why);
+    const std::string wanted = "the head node login has no Slurm (" + one.why +
+                               "): set it up with fastgpu create cluster --scheduler slurm, or "
+                               "install and configure the client of your Slurm there";
+    SlurmHead head;
+    head.submit_exit.status = one.status;
+    head.submit_error = head.test_answer = one.said;
+    const Cancel never;
+    const Error started =
+        failure_of([&] { head.engine->start("train-1", job_of_two(), never, {}); });
+    CHECK(started.kind() == ErrorKind::remote);
+    CHECK(std::string(started.what()) == "submitting job train-1: " + wanted);
+    const Error tried = failure_of([&] { head.engine->try_start(job_of_two(), never); });
+    CHECK(std::string(tried.what()) == wanted);
+  }
+}
+
+TEST_CASE(
+    "a client of Slurm that has lost its configuration may get it back, and is named as that") {
+  SlurmHead head;
+  head.state_exit.status = 4;
+  head.state_error =
+      "scontrol: error: fetch_config: DNS SRV lookup failed\n"
+      "scontrol: fatal: Could not establish a configuration source\n";
+  const Error e = failure_of([&] { head.engine->glance("train-1", job_of_two()); });
+  CHECK(e.kind() == ErrorKind::transient);
+  CHECK(std::string(e.what()).starts_with("the head node login has no Slurm"));
+}
+
+TEST_CASE("the end of a job in Slurm is awaited until Slurm has seen it") {
+  SlurmHead head{.waits_in_vain = 3};
+  const Cancel never;
+  head.engine->await_end("train-1", job_of_two(), never);
+  CHECK(std::ranges::count(head.actions, "await") == 4);
+  CHECK(head.noted.empty());
 }
 
 TEST_CASE("a job in Slurm's queue waits there, with Slurm's reason") {

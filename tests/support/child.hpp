@@ -61,4 +61,12 @@ ChildEnd in_child(Work work) {
   return Child(std::move(work)).wait();
 }
 
+/// Waits for a child that the caller has forked. Returns its exit status, or 128 plus the number of
+/// the signal that ended it.
+inline int status_of(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace fastgpu::test

@@ -121,6 +121,13 @@ def job_words(cluster, ranks, program, *more):
     return ("run", "job", *more, "-c", cluster, "-np", str(ranks), "--", *program)
 
 
+def take_ids(user, cluster, *ids):
+    """Puts jobs of these ids on the nodes, as another machine with the same nodes does."""
+    user.run(*job_words(cluster, 2, ["true"], "theirs", "--launcher", "plain"))
+    copies = "; ".join(f"cp -a theirs-1 {one}" for one in ids)
+    user.run("exec", cluster, "--", "sh", "-c", f"cd ~/.fastgpu/jobs; {copies}")
+
+
 def signal_relays(name):
     """Returns a shell script that signals the agents that receive a copy and prints "signalled"."""
     return (

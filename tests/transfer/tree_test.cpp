@@ -189,6 +189,16 @@ TEST_CASE("a source that is missing or cannot be read is named") {
   CHECK(std::string(e.what()).find("none") != std::string::npos);
 }
 
+TEST_CASE("a line end in the name of a file does not begin a line of its own in an error") {
+  const TreeWorld world;
+  const Error missing = failure_of([&] { stream_of({world.from() / "a\nb"}); });
+  CHECK(std::string(missing.what()).ends_with("/a\\nb does not exist"));
+  put(world.from() / "f", "1");
+  const std::string stream = stream_of({world.from() / "f"});
+  const Error nowhere = failure_of([&] { receive(stream, world.to() / "c\nd" / "x"); });
+  CHECK(std::string(nowhere.what()).find('\n') == std::string::npos);
+}
+
 TEST_CASE("garbage is refused as a malformed stream") {
   const TreeWorld world;
   std::string long_field = "B";

@@ -265,7 +265,7 @@ int run(Context& context, const CheckNetOptions& options) {
                    .nodes = launcher::linked_nodes(nodes, checked),
                    .pairs = {},
                    .findings = {}};
-  for (Finding& finding : launcher::node_findings(checked, {}))
+  for (Finding& finding : launcher::node_findings(checked, {}, report.cluster))
     if (finding.check == "ssh" || finding.check == "agent" || finding.check == "rdma" ||
         finding.check == "memlock")
       report.findings.push_back(std::move(finding));

@@ -10,6 +10,8 @@
 #include "base/outcome.hpp"
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_access.hpp"
+#include "cli/workflows/name_folding.hpp"
+#include "launcher/engines/slurm_site.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -17,13 +19,37 @@ namespace {
 
 constexpr std::size_t kMostNamed = 5;
 
-/// Returns true if the job has ranks on the nodes. Assumes so for a job whose record is unreadable.
-bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
-  return std::ranges::any_of(job.record->placement, [&](const launcher::NodeRanks& ranks) {
-    return contains(nodes, ranks.node, &state::Node::name);
+/// Returns true if Slurm has given a node of these to the job. Assumes so for a job that runs on
+/// nodes that are unknown.
+bool has_in_slurm(const state::Job& job, const std::vector<state::Node>& nodes) {
+  const std::string& chosen = job.record->engine_job.nodes;
+  if (chosen.empty()) return job.state == state::JobState::running;
+  const std::vector<std::string> names = unfold_names(chosen);
+  return std::ranges::any_of(nodes, [&](const state::Node& node) {
+    return contains(names, launcher::slurm_node_name(node.name));
   });
+}
+
+/// Returns true if the nodes have ranks of the job, or have given it to Slurm. Assumes so for a job
+/// whose record is unreadable.
+bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
+  const launcher::JobRecord& record = *job.record;
+  const bool is_placed =
+      std::ranges::any_of(record.placement, [&](const launcher::NodeRanks& ranks) {
+        return contains(nodes, ranks.node, &state::Node::name);
+      });
+  return is_placed ||
+         (record.spec.engine == launcher::EngineKind::slurm && has_in_slurm(job, nodes));
 } catch (const Error&) {
   return true;
+}
+
+/// Returns true if the job may turn out to be on the nodes once they are asked: Slurm may have
+/// given it other nodes than those on record.
+bool may_be_on(const state::Job& job, const std::vector<state::Node>& nodes) {
+  if (is_on(job, nodes)) return true;
+  return job.state != state::JobState::queued &&
+         job.record->spec.engine == launcher::EngineKind::slurm;
 }
 
 /// Returns the job as its nodes see it now, or as recorded if they do not answer.
@@ -36,12 +62,13 @@ state::Job asked(Context& context, const state::Job& job) {
   }
 }
 
-/// Returns the unfinished jobs of the cluster on the nodes, as recorded, the oldest first.
+/// Returns the unfinished jobs of the cluster that may be on the nodes, as recorded, the oldest
+/// first.
 std::vector<state::Job> unfinished_jobs(Context& context, const state::Cluster& cluster,
                                         const std::vector<state::Node>& nodes) {
   std::vector<state::Job> jobs = context.store().jobs();
   std::erase_if(jobs, [&](const state::Job& job) {
-    return job.cluster != cluster.id || launcher::has_ended(job) || !is_on(job, nodes);
+    return job.cluster != cluster.id || launcher::has_ended(job) || !may_be_on(job, nodes);
   });
   std::ranges::reverse(jobs);
   return jobs;
@@ -72,14 +99,6 @@ void cancel_waiting(Context& context, std::vector<state::Job>& jobs, const std::
   });
 }
 
-/// Returns why a node did not confirm that it has stopped a job; absent if it did.
-std::optional<Error> why_not_stopped(const HostResult<ssh::Exit>& outcome) {
-  if (!outcome.ok()) return outcome.error();
-  if (outcome.value().code() == 0) return std::nullopt;
-  return Error(ErrorKind::remote, outcome.host.value + ": the agent ended with " +
-                                      std::to_string(outcome.value().code()));
-}
-
 /// Returns what may stay of a job on a node that has not stopped it, and how it ends.
 std::string rest_on(const std::string& node, const std::string& run,
                     const launcher::JobRecord& record) {
@@ -95,20 +114,21 @@ bool stops_everywhere(Context& context, const state::Cluster& cluster, const sta
   const std::string run = launcher::run_name(job.id, record.restarts);
   bool confirmed = true;
   for (const auto& outcome : engine_for(context, cluster, record)->stop(run, record)) {
-    const auto failure = why_not_stopped(outcome);
-    if (!failure) continue;
+    if (outcome.ok()) continue;
     confirmed = false;
-    context.ui().warn(std::string(failure->during("stopping job " + job.id).what()) + "; " +
+    context.ui().warn(std::string(outcome.error().during("stopping job " + job.id).what()) + "; " +
                       rest_on(outcome.host.value, run, record));
   }
   return confirmed;
 }
 
-/// Stops a job that may still run, and records its end. A job that is lost may have ranks left.
+/// Stops a job that may still run on the nodes `leaving`, and records its end. A job that is lost
+/// may have ranks left.
 void stop_leaving(Context& context, const state::Cluster& cluster, const state::Job& recorded,
-                  const std::string& why) {
+                  const std::vector<state::Node>& leaving, const std::string& why) {
   state::Job job = asked(context, recorded);
   if (launcher::has_ended(job) && job.state != state::JobState::lost) return;
+  if (!is_on(job, leaving)) return;
   context.ui().progress("stopping job " + job.id);
   const bool is_restarted = is_restarted_by_its_owner(context, job);
   // A job that a fastgpu starts again ends in any case, or it would be started after this.
@@ -122,8 +142,8 @@ std::vector<std::string> running_jobs(Context& context, const state::Cluster& cl
                                       const std::vector<state::Node>& nodes, JobSource source) {
   std::vector<std::string> ids;
   for (const state::Job& job : unfinished_jobs(context, cluster, nodes)) {
-    const bool has_ended = source == JobSource::nodes && launcher::has_ended(asked(context, job));
-    if (!has_ended) ids.push_back(job.id);
+    const state::Job now = source == JobSource::nodes ? asked(context, job) : job;
+    if (!launcher::has_ended(now) && is_on(now, nodes)) ids.push_back(job.id);
   }
   return ids;
 }
@@ -145,7 +165,8 @@ void stop_leaving_jobs(Context& context, const state::Cluster& cluster,
   write_where_room([&] { cancel_waiting(context, jobs, why); });
   for (const state::Job& job : jobs) {
     if (launcher::has_ended(job)) continue;
-    const Outcome<void> outcome = attempt([&] { stop_leaving(context, cluster, job, why); });
+    const Outcome<void> outcome =
+        attempt([&] { stop_leaving(context, cluster, job, leaving, why); });
     context.cancel().check();
     if (!outcome.ok())
       context.ui().warn(std::string(outcome.error().during("stopping job " + job.id).what()) +

@@ -21,11 +21,11 @@ std::vector<std::string> running_jobs(Context& context, const state::Cluster& cl
 /// jobs.
 std::string jobs_text(const std::vector<std::string>& jobs);
 
-/// Stops the unfinished jobs that have ranks on the nodes `leaving`, on all of their nodes, and
-/// records that they are cancelled because of `why`. Jobs that wait are cancelled first, so that
-/// none of them starts meanwhile. Reports each node that does not confirm it, and what stays there;
-/// such a job keeps its state. Does nothing for other providers than that of the user's own hosts,
-/// because their machines go. Throws interrupted after a cancel.
+/// Stops the unfinished jobs that have ranks on the nodes `leaving`, or were given to Slurm by one
+/// of them, on all of their nodes, and records that they are cancelled because of `why`. Jobs that
+/// wait are cancelled first, so that none of them starts meanwhile. Reports each node that does not
+/// confirm it, and what stays there; such a job keeps its state. Does nothing for other providers
+/// than that of the user's own hosts, because their machines go. Throws interrupted after a cancel.
 void stop_leaving_jobs(Context& context, const state::Cluster& cluster,
                        const std::vector<state::Node>& leaving, const std::string& why);
 

@@ -9,6 +9,7 @@
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
+#include "cli/workflows/static_answers.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -49,6 +50,7 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   show_cost_of_start(context, cluster);
   const provision::Tools tools = tools_for(context, options);
   auto view = provision::start_cluster(tools, name);
+  require_static_hosts_answer(context, view.cluster, view.nodes);
   const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
   if (options.replace_lost)
     view = provision::replace_lost_nodes(tools, name);

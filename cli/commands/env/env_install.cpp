@@ -7,6 +7,7 @@
 #include "base/contains.hpp"
 #include "base/files.hpp"
 #include "base/join.hpp"
+#include "base/utf8.hpp"
 #include "cli/program/checked_flag.hpp"
 #include "cli/workflows/copy_route.hpp"
 #include "envs/environments/accelerator.hpp"
@@ -38,7 +39,7 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
     ui.progress(node.value + ": " + doing);
   };
   request.on_warning = [&ui = context.ui()](const NodeName& node, const std::string& why) {
-    ui.warn(node.value + ": " + why);
+    ui.warn(node.value + ": " + escaped(why, Layout::one_line));
   };
   return request;
 }

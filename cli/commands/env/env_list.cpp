@@ -43,13 +43,16 @@ void show(View& view, const EnvCluster& cluster, const FoundEnvironments& found)
 int look(Context& context, const EnvCluster& cluster, View& view) {
   FoundEnvironments found;
   std::vector<std::pair<NodeName, Error>> failures;
-  for (const std::string& prefix : cluster.prefixes()) {
-    if (found.reports_of(prefix) == cluster.hosts().size()) continue;
-    for (const auto& node : envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix)) {
-      if (node.ok())
+  PrefixQueue prefixes = cluster.prefixes();
+  while (const auto prefix = prefixes.next()) {
+    if (found.reports_of(*prefix) == cluster.hosts().size()) continue;
+    for (const auto& node : envs::look_at_nodes(cluster.access(), cluster.hosts(), *prefix)) {
+      if (node.ok()) {
         found.add(node.host, node.value());
-      else if (!contains(failures, node.host, &std::pair<NodeName, Error>::first))
+        prefixes.add(node.value());
+      } else if (!contains(failures, node.host, &std::pair<NodeName, Error>::first)) {
         failures.emplace_back(node.host, node.error());
+      }
     }
   }
   const int code = report_failures(context, failures);

@@ -62,10 +62,14 @@ View removal_view(const std::vector<Removal>& removals, bool dry_run) {
   return view;
 }
 
-/// Removes environments under one prefix. Returns the exit code.
+/// Removes environments under one prefix, and adds the further ones that nodes report. Returns the
+/// exit code.
 int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
-                 const EnvRemoveOptions& options, std::vector<Removal>& removals) {
+                 const EnvRemoveOptions& options, PrefixQueue& prefixes,
+                 std::vector<Removal>& removals) {
   const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);
+  for (const auto& node : looked)
+    if (node.ok()) prefixes.add(node.value());
   Answers answers;
   if (!options.dry_run) {
     std::vector<std::string> words = {"env-remove", prefix};
@@ -78,9 +82,9 @@ int remove_below(Context& context, const EnvCluster& cluster, const std::string&
   return options.dry_run ? report(context, looked) : report(context, answers);
 }
 
-std::vector<std::string> prefixes_to_clean(EnvCluster& cluster, const EnvRemoveOptions& options) {
+PrefixQueue prefixes_to_clean(EnvCluster& cluster, const EnvRemoveOptions& options) {
   if (options.all) return cluster.prefixes();
-  return {cluster.find(options.name)};
+  return {{cluster.find(options.name)}, Reported::ignored};
 }
 
 bool has_all_nodes(Context& context, const EnvCluster& cluster) {
@@ -110,8 +114,9 @@ int remove(Context& context, const EnvRemoveOptions& options) {
   if (!options.dry_run) cluster.lock();
   int code = 0;
   std::vector<Removal> removals;
-  for (const std::string& prefix : prefixes_to_clean(cluster, options))
-    code = std::max(code, remove_below(context, cluster, prefix, options, removals));
+  PrefixQueue prefixes = prefixes_to_clean(cluster, options);
+  while (const auto prefix = prefixes.next())
+    code = std::max(code, remove_below(context, cluster, *prefix, options, prefixes, removals));
   context.ui().show(removal_view(removals, options.dry_run));
   if (code != 0 || options.dry_run) return code;
   forget_removed(context, cluster, options);

@@ -61,7 +61,9 @@ std::filesystem::path EnvCluster::directory() const {
 }
 
 envs::NodeAccess EnvCluster::access() const {
-  return node_access(context_);
+  envs::NodeAccess access = node_access(context_);
+  access.cluster = target_.cluster.id.value;
+  return access;
 }
 
 std::string EnvCluster::prefix_for(const std::string& name) const {
@@ -70,11 +72,11 @@ std::string EnvCluster::prefix_for(const std::string& name) const {
   return found == record_.prefix.end() ? "" : found->second;
 }
 
-std::vector<std::string> EnvCluster::prefixes() const {
-  if (!given_prefix_.empty()) return {given_prefix_};
+PrefixQueue EnvCluster::prefixes() const {
+  if (!given_prefix_.empty()) return {{given_prefix_}, Reported::ignored};
   std::vector<std::string> all = {""};
   all.insert(all.end(), record_.used_prefixes.begin(), record_.used_prefixes.end());
-  return all;
+  return {std::move(all), Reported::visited};
 }
 
 std::string EnvCluster::find(const std::string& name) {
@@ -83,8 +85,12 @@ std::string EnvCluster::find(const std::string& name) {
   if (known != record_.prefix.end() && (given_prefix_.empty() || given_prefix_ == known->second))
     return known->second;
   std::vector<Answers> all;
-  for (const std::string& prefix : prefixes())
-    all.push_back(ask(prefix, target_.nodes));
+  PrefixQueue places = prefixes();
+  while (const auto prefix = places.next()) {
+    all.push_back(ask(*prefix, target_.nodes));
+    for (const envs::MachineStatus& machine : all.back().found)
+      places.add(machine.status);
+  }
   // Another process may have changed the record meanwhile.
   auto record = envs::read_record(directory());
   record.prefix.erase(name);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/env/prefix_queue.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/program/context.hpp"
 #include "cli/workflows/remote_target.hpp"
@@ -46,9 +47,9 @@ class EnvCluster {
   /// Returns the prefix for an environment: the one given by the user, else the recorded one, else
   /// "" for the default.
   std::string prefix_for(const std::string& name) const;
-  /// Returns the prefixes to search: the one given by the user, else "" for the default and then
-  /// the used ones on record.
-  std::vector<std::string> prefixes() const;
+  /// Returns the prefixes to search: the one given by the user, else "" for the default, then the
+  /// used ones on record, and those that nodes report.
+  PrefixQueue prefixes() const;
   /// Returns the prefix of an environment. If it is not recorded, asks the nodes, under prefixes(),
   /// and records their answer: the environment may come from an image or from another machine.
   /// Throws not_found if no node has it.

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "launcher/job.hpp"
 #include "process/child.hpp"
@@ -44,7 +45,7 @@ bool fetch_path(Context& context, const std::vector<ssh::Host>& hosts, const std
   bool is_complete = is_somewhere;
   for (const auto& result : results) {
     if (result.ok() || (is_somewhere && result.error().kind() == ErrorKind::not_found)) continue;
-    context.ui().warn("not fetched: " + std::string(result.error().what()));
+    context.ui().warn("not fetched: " + escaped(result.error().what(), Layout::one_line));
     is_complete = false;
   }
   return is_complete;
@@ -67,7 +68,8 @@ bool fetch_outputs(Context& context, const OpenJob& open, const AfterJob& wanted
   return is_complete;
 } catch (const std::exception& e) {
   context.ui().end_progress();
-  context.ui().warn("the outputs of job " + open.job.id + " are not fetched: " + e.what());
+  context.ui().warn("the outputs of job " + open.job.id +
+                    " are not fetched: " + escaped(e.what(), Layout::one_line));
   return false;
 }
 

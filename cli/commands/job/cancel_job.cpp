@@ -99,6 +99,7 @@ int cancel_array(Context& context, const JobOptions& options, const std::string&
 int run_cancel(Context& context, const JobOptions& options) {
   find_foreign(context, options.job, options.cluster);
   const std::string id = find_run(context, options.job);
+  context.set_job(id);
   if (context.store().find_job(id)) return cancel_one(context, options, id);
   return cancel_array(context, options, id);
 }

@@ -7,7 +7,8 @@
 #include "cli/commands/shared/program_output.hpp"
 #include "cli/program/context.hpp"
 #include "cli/ui/line_mux.hpp"
-#include "launcher/following.hpp"
+#include "launcher/job.hpp"
+#include "launcher/job_observer.hpp"
 
 namespace fastgpu::cli {
 

@@ -122,6 +122,7 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
     job.state = state::JobState::queued;
     context.store().update_job(job);
   });
+  context.set_job(job.id);
   return started;
 }
 
@@ -170,6 +171,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
       return started;
     } catch (const launcher::JobIdTaken& e) {
       context.store().erase_job(started.open.job.id);
+      context.set_job("");
       if (tries == kMostIds)
         throw Error(
             e.kind(),
@@ -184,6 +186,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
 
 StartedJob start_element(Context& context, const RemoteTarget& target,
                          const launcher::JobRecord& record, const std::string& id) {
+  context.set_job(id);
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
   StartedJob started{.engine = engine_for(context, target.cluster, record),

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/program/context.hpp"
-#include "launcher/following.hpp"
+#include "launcher/job_observer.hpp"
 
 namespace fastgpu::cli {
 

@@ -48,14 +48,21 @@ BackgroundAnswer start_in_background() {
   command.in.mode = process::StreamMode::null;
   command.out.mode = process::StreamMode::pipe;
   process::Child child(command);
-  constexpr std::size_t kMostAnswer = 4'096;
+  constexpr std::size_t kMostAnswer = std::size_t{64} << 10U;
   BackgroundAnswer answer{
       .id = read_to_end(child.out().get(), "the answer of the queue", kMostAnswer)};
+  const bool is_document = answer.id.find('\n') != std::string::npos;
+  if (is_document) answer.document = std::exchange(answer.id, {});
   if (answer.id.empty())
     answer.exit_code = child.wait().shell_code();
   else
     child.release();
   return answer;
+}
+
+int show_failure(Context& context, const BackgroundAnswer& answer) {
+  if (!answer.document.empty()) context.ui().show(Styled{answer.document});
+  return answer.exit_code;
 }
 
 void report_and_leave(Context& context, const std::string& id) {

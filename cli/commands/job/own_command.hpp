@@ -19,13 +19,17 @@ std::vector<std::string> own_words();
 
 /// The answer of a process in the background.
 struct BackgroundAnswer {
-  std::string id{};   ///< The job or array that it has recorded; empty if it has failed.
-  int exit_code = 0;  ///< Its code if it has failed; it has printed why.
+  std::string id{};        ///< The job or array that it has recorded; empty if it has failed.
+  int exit_code = 0;       ///< Its code if it has failed; it has printed why.
+  std::string document{};  ///< Its error as a document, if one was asked for.
 };
 
 /// Starts this command again in a session of its own. Returns once it has reported what it has
 /// recorded by report_and_leave().
 BackgroundAnswer start_in_background();
+
+/// Shows the document of a process that has failed. Returns its exit code.
+int show_failure(Context& context, const BackgroundAnswer& answer);
 
 /// Reports an id to the fastgpu that started this one, and leaves its streams.
 void report_and_leave(Context& context, const std::string& id);

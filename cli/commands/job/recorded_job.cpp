@@ -4,6 +4,7 @@
 
 #include "base/contains.hpp"
 #include "cli/workflows/foreign_job.hpp"
+#include "cli/workflows/lookup.hpp"
 
 namespace fastgpu::cli {
 
@@ -39,6 +40,7 @@ std::optional<std::uint64_t> lines_of(const JobOptions& options) {
 }
 
 OpenJob open_settled(Context& context, const std::string& name) {
+  context.set_job(find_job(context, name).id);
   OpenJob open = open_job(context, name);
   const auto nodes = context.store().nodes(open.cluster.id);
   const bool has_all_nodes =

@@ -10,6 +10,7 @@
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/job/report_metrics.hpp"
+#include "cli/commands/job/report_span.hpp"
 #include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/ui/html.hpp"
@@ -93,26 +94,6 @@ std::int64_t nanoseconds_of(state::TimePoint time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-/// The time that the timeline shows, in nanoseconds since 1970.
-struct Span {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-Span span_of(const JobEvidence& evidence, state::TimePoint now) {
-  Span span{.begin = nanoseconds_of(evidence.job.created),
-            .end = nanoseconds_of(evidence.job.ended.value_or(now))};
-  bool is_first = true;
-  for (const RankEvidence& rank : evidence.ranks) {
-    if (rank.began == 0) continue;
-    span.begin = is_first ? rank.began : std::min(span.begin, rank.began);
-    is_first = false;
-    if (rank.ended != 0) span.end = std::max(span.end, rank.ended);
-  }
-  span.end = std::max(span.end, span.begin + 1'000'000);
-  return span;
-}
-
 std::string duration_word(std::int64_t nanoseconds) {
   return to_string(std::chrono::milliseconds(std::max<std::int64_t>(0, nanoseconds / 1'000'000)));
 }
@@ -123,7 +104,7 @@ std::string share_text(double share) {
   return text.data();
 }
 
-std::string rank_bar(const RankEvidence& rank, const Span& span) {
+std::string rank_bar(const RankEvidence& rank, const ChartSpan& span) {
   const std::int64_t begin = rank.began != 0 ? rank.began : span.begin;
   const std::int64_t end = rank.ended != 0 ? rank.ended : span.end;
   const auto whole = static_cast<double>(span.end - span.begin);
@@ -158,7 +139,7 @@ std::string left_out_note(std::size_t all, std::size_t shown) {
 }
 
 std::string timeline(const JobEvidence& evidence, state::TimePoint now) {
-  const Span span = span_of(evidence, now);
+  const ChartSpan span = span_of(evidence, now);
   const auto ranks = shown_ranks(evidence, kMostBars);
   std::string out = "<h2>Ranks</h2>\n<div class=\"bars\">\n";
   for (const RankEvidence* rank : ranks)
@@ -291,11 +272,9 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
   out += "</dl>\n";
   for (const std::string& what : evidence.missing)
     out += "<p class=\"bad\">" + html_text("incomplete: " + what) + "</p>\n";
-  const Span span = span_of(evidence, now);
-  const ChartSpan charts{.begin = span.begin, .end = span.end};
+  const ChartSpan span = span_of(evidence, now);
   out += timeline(evidence, now) + rank_table(evidence) + placement_table(evidence) +
-         metrics_section(evidence, charts) + usage_sections(evidence, charts) +
-         log_sections(evidence);
+         metrics_section(evidence, span) + usage_sections(evidence, span) + log_sections(evidence);
   return out + "<p class=\"scale\">fastgpu " FASTGPU_VERSION ", " + html_text(utc_text(now)) +
          "; the times of ranks are those of their nodes</p>\n</body>\n</html>\n";
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/counted.hpp"
@@ -13,6 +14,7 @@
 #include "cli/commands/show/views.hpp"
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_end_watch.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "config/document.hpp"
 #include "launcher/queue.hpp"
@@ -54,7 +56,7 @@ class ArrayRunner {
  public:
   ArrayRunner(Context& context, const RemoteTarget& target, const ArrayRun& run,
               RecordedArray& array)
-      : context_(context), target_(target), run_(run), array_(array) {
+      : context_(context), target_(target), run_(run), array_(array), ends_(context) {
     for (const std::string& id : array.jobs)
       elements_.push_back({.id = id});
   }
@@ -62,8 +64,11 @@ class ArrayRunner {
   void run() {
     while (!std::ranges::all_of(elements_, &Element::has_ended)) {
       if (context_.cancel().requested()) cancel();
+      std::vector<state::Job> without_process;
+      may_have_ended_ = ends_.take_ends();
       for (Element& element : elements_)
-        if (element.has_begun && !element.has_ended) look_at(element);
+        if (element.has_begun && !element.has_ended) look_at(element, without_process);
+      ends_.watch(without_process);
       if (!is_cancelled_) begin_next();
       show_progress();
       pause();
@@ -116,7 +121,8 @@ class ArrayRunner {
     return launcher::fits_now(slots_of(target_.nodes), context_.store().jobs(), run_.record.spec);
   }
 
-  void look_at(Element& element) {
+  /// Adds the job to `without_process` if its process here has ended, and the job goes on.
+  void look_at(Element& element, std::vector<state::Job>& without_process) {
     std::optional<process::ExitStatus> how;
     if (element.process) {
       how = element.process->poll();
@@ -126,7 +132,10 @@ class ArrayRunner {
     }
     auto job = context_.store().find_job(element.id);
     if (job && !launcher::has_ended(*job)) settle(element, *job, how);
-    if (!job || launcher::has_ended(*job)) end(element, job);
+    if (!job || launcher::has_ended(*job))
+      end(element, job);
+    else
+      without_process.push_back(std::move(*job));
   }
 
   /// Brings the record of a job without a process up to date.
@@ -137,7 +146,8 @@ class ArrayRunner {
       const std::string why = how ? describe(*how) : "it has gone";
       return finish(job, JobState::failed, 1, "the process that runs it: " + why);
     }
-    if (context_.clock().now() < element.ask_at) return;
+    const bool is_time = context_.clock().now() >= element.ask_at;
+    if (!is_time && !may_have_ended_.contains(element.id)) return;
     element.ask_at = context_.clock().now() + kBetweenGlances;
     try {
       job = refresh_job(context_, job);
@@ -205,6 +215,8 @@ class ArrayRunner {
   RecordedArray& array_;
   std::vector<Element> elements_;
   SteadyTime place_at_{};
+  JobEndWatch ends_;                        ///< The ends of jobs without a process here.
+  std::set<std::string> may_have_ended_{};  ///< The jobs of which it has heard in this step.
   bool is_cancelled_ = false;
 };
 
@@ -255,6 +267,7 @@ std::optional<ArrayPlan> array_plan(const ArrayFlags& flags, const launcher::Job
 
 int run_array(Context& context, const RemoteTarget& target, const ArrayRun& run) {
   RecordedArray array = record_array(context, target.cluster.id, run.record, run.plan.elements);
+  context.set_job(array.id);
   if (run.is_in_background) report_and_leave(context, array.id);
   context.ui().note("array " + array.id + ": " + counted(run.plan.elements.size(), "job") +
                     ", at most " + std::to_string(run.plan.limit) + " at once");

@@ -78,8 +78,10 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
         ErrorKind::usage,
         "run job: a job whose file comes from standard input cannot wait in the background, for "
         "slots or for its end: write it to a file, or leave --detach out");
-  const auto [id, code] = start_in_background();
-  if (id.empty()) return code;
+  const BackgroundAnswer answer = start_in_background();
+  if (answer.id.empty()) return show_failure(context, answer);
+  const std::string& id = answer.id;
+  context.set_job(id);
   const auto job = context.store().find_job(id);
   if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
   const std::string names = joined(turn_now(context, *job).waits_for);
@@ -93,8 +95,10 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
     throw Error(ErrorKind::usage,
                 "run job: the file of a detached array cannot come from standard input: write it "
                 "to a file, or leave --detach out");
-  const auto [id, code] = start_in_background();
-  return id.empty() ? code : show_detached_array(context, id);
+  const BackgroundAnswer answer = start_in_background();
+  if (answer.id.empty()) return show_failure(context, answer);
+  context.set_job(answer.id);
+  return show_detached_array(context, answer.id);
 }
 
 /// The surroundings of a job's run.

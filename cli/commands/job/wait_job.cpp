@@ -115,6 +115,7 @@ int run_wait(Context& context, const WaitJobOptions& options) {
   std::vector<OpenJob> jobs = jobs_of(context, options.names);
   const WaitLimit wait_limit(options.timeout);
   for (OpenJob& open : jobs) {
+    context.set_job(open.job.id);
     try {
       const auto job = ended_job(context, open, wait_limit.left());
       if (!job) return kBrokenPipe;

@@ -3,6 +3,8 @@
 #include <set>
 #include <string>
 
+#include "base/utf8.hpp"
+
 namespace fastgpu::cli {
 
 std::size_t warn_of_not_copied(Context& context,
@@ -16,9 +18,11 @@ std::size_t warn_of_not_copied(Context& context,
     special.insert(entries.special.begin(), entries.special.end());
   }
   for (const std::string& name : vanished)
-    context.ui().warn(name + " vanished during the copy: the other files are complete");
+    context.ui().warn(escaped(name, Layout::one_line) +
+                      " vanished during the copy: the other files are complete");
   for (const std::string& name : special)
-    context.ui().warn(name + " was not copied: it is a pipe, a socket or a device");
+    context.ui().warn(escaped(name, Layout::one_line) +
+                      " was not copied: it is a pipe, a socket or a device");
   return vanished.size();
 }
 

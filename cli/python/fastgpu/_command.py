@@ -7,11 +7,13 @@ import subprocess
 
 
 class Error(RuntimeError):
-    """A command of fastgpu that failed. `kind` is that of its document, such as "conflict"."""
+    """A command of fastgpu that failed. `kind` is that of its document, such as "conflict", and
+    `job` the id of the job that it is about, if there is one.
+    """
 
-    def __init__(self, message, kind=None, exit_code=None):
+    def __init__(self, message, kind=None, exit_code=None, job=None):
         super().__init__(message)
-        self.kind, self.exit_code = kind, exit_code
+        self.kind, self.exit_code, self.job = kind, exit_code, job
 
 
 class CommandError(Error):
@@ -126,5 +128,5 @@ def call(words, program=(), variables=None, text=None):
         raise Error(said, exit_code=done.returncode) from None
     if document["schema"].startswith("fastgpu.error/"):
         error = document["error"]
-        raise Error(error["message"], error["kind"], done.returncode)
+        raise Error(error["message"], error["kind"], done.returncode, error.get("job"))
     return document, done.returncode

@@ -9,12 +9,16 @@
 
 namespace fastgpu::cli {
 
-std::string script_command(const state::Node& node, const char* script,
-                           const std::vector<std::string>& words) {
+std::string user_script_command(const char* script, const std::vector<std::string>& words) {
   std::vector<std::string> all = {"sh", "-c", script, "sh"};
   std::ranges::copy(words, std::back_inserter(all));
-  if (node.user != "root") all.insert(all.begin(), {"sudo", "-n"});
   return shell_join(all);
+}
+
+std::string script_command(const state::Node& node, const char* script,
+                           const std::vector<std::string>& words) {
+  const std::string command = user_script_command(script, words);
+  return node.user == "root" ? command : "sudo -n " + command;
 }
 
 namespace {

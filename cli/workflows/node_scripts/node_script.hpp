@@ -15,6 +15,9 @@ namespace fastgpu::cli {
 std::string script_command(const state::Node& node, const char* script,
                            const std::vector<std::string>& words);
 
+/// Returns a command that runs `script` in the same way as the user who logs in.
+std::string user_script_command(const char* script, const std::vector<std::string>& words);
+
 /// Throws "demo-1 could not <what>: <first line on stderr>" if the script did not succeed.
 void check_script(const launcher::NodeAnswer& answer, const std::string& what);
 

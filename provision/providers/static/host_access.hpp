@@ -20,18 +20,29 @@ struct HostLogin {
 
 struct Granted {};
 
+/// The identity of a host for its user. Equal texts are the same machine, network, user and home
+/// directory, also if their addresses differ.
+struct HostIdentity {
+  std::string text{};  ///< Empty: unknown.
+};
+
 /// The access to hosts. Every connection checks the host key that the node has pinned, and uses the
 /// node's jump hosts. The functions return one outcome for each host, in order, and never throw for
 /// one. They may be repeated after a kill at any instant.
 class HostAccess {
  public:
   using Outcomes = std::vector<HostResult<Granted>>;
+  using Identities = std::vector<HostResult<HostIdentity>>;
 
   virtual ~HostAccess() = default;
 
   /// Checks whether `open` would succeed there. Changes nothing in use by others.
-  virtual Outcomes check(const state::Cluster& cluster, std::span<const HostLogin> logins,
-                         const Cancel& cancel) = 0;
+  virtual Identities check(const state::Cluster& cluster, std::span<const HostLogin> logins,
+                           const Cancel& cancel) = 0;
+
+  /// Asks hosts on which the cluster's key is accepted for their identities, and uses that key.
+  virtual Identities identify(const state::Cluster& cluster, std::span<const HostLogin> logins,
+                              const Cancel& cancel) = 0;
 
   /// Adds the line "<public key> <mark>" to the user's authorised keys, once.
   virtual Outcomes open(const state::Cluster& cluster, std::span<const HostLogin> logins,

@@ -8,6 +8,7 @@
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
 #include "provision/providers/static/hosts.hpp"
+#include "provision/providers/static/same_host.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -53,6 +54,15 @@ bool is_same(const StaticHost& a, const StaticHost& b) {
          std::ranges::equal(a.jumps, b.jumps, is_same_jump);
 }
 
+/// Adds the hosts that have answered.
+void add_identified(std::vector<IdentifiedHost>& hosts, const state::Cluster& cluster,
+                    std::span<const HostLogin> logins, const HostAccess::Identities& identities) {
+  for (std::size_t i = 0; i < logins.size(); ++i)
+    if (identities[i].ok())
+      hosts.push_back({place_of(host_at(cluster.hosts(), cluster, logins[i].node.index)),
+                       identities[i].value()});
+}
+
 [[noreturn]] void refuse_switching(const state::Cluster& cluster, const std::string& verb) {
   throw Error(ErrorKind::usage, "a static cluster cannot be " + verb + ": the hosts of '" +
                                     cluster.name.value +
@@ -92,6 +102,14 @@ HostLogin StaticProvider::login_of(const state::Cluster& cluster, int index) con
   return {std::move(node), "fastgpu-" + cluster.id.value + "-" + std::to_string(index)};
 }
 
+std::vector<HostLogin> StaticProvider::logins_of(const state::Cluster& cluster,
+                                                 std::span<const state::Node> nodes) const {
+  std::vector<HostLogin> logins;
+  for (const state::Node& node : nodes)
+    logins.push_back(login_of(cluster, node.index));
+  return logins;
+}
+
 std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
                                              std::span<const state::Node> present, int /*next*/,
                                              int count) const {
@@ -108,14 +126,19 @@ std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
 }
 
 void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
-                                 const Cancel& cancel) {
-  std::vector<HostLogin> logins;
-  for (const state::Node& node : nodes)
-    logins.push_back(login_of(cluster, node.index));
+                                 std::span<const state::Node> present, const Cancel& cancel) {
+  const std::vector<HostLogin> logins = logins_of(cluster, nodes);
+  const auto checked = access_.check(cluster, logins, cancel);
   std::vector<NodeFailure> failures;
-  add_failures(failures, access_.check(cluster, logins, cancel));
+  add_failures(failures, checked);
   cancel.check();
   throw_failures("logging in", failures);
+  const std::vector<HostLogin> earlier = logins_of(cluster, present);
+  std::vector<IdentifiedHost> hosts;
+  add_identified(hosts, cluster, earlier, access_.identify(cluster, earlier, cancel));
+  add_identified(hosts, cluster, logins, checked);
+  cancel.check();
+  require_different_hosts(hosts);
 }
 
 std::string StaticProvider::difference(const state::Cluster& there,
@@ -178,9 +201,7 @@ std::vector<HostResult<Instance>> StaticProvider::stop(const state::Cluster& clu
 
 std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& cluster,
                                                           std::span<const state::Node> nodes) {
-  std::vector<HostLogin> logins;
-  for (const state::Node& node : nodes)
-    logins.push_back(login_of(cluster, node.index));
+  const std::vector<HostLogin> logins = logins_of(cluster, nodes);
   const auto closed = access_.close(cluster, logins);
   fault_point("static:closed");
   std::vector<HostResult<Instance>> results;

@@ -24,9 +24,10 @@ class StaticProvider final : public Provider {
   /// included.
   std::vector<int> new_indexes(const state::Cluster& cluster, std::span<const state::Node> present,
                                int next, int count) const override;
-  /// Logs in to each host with the user's own key.
+  /// Logs in to each new host with the user's own key, and to the present ones with the cluster's.
+  /// A present host that does not answer is not compared.
   void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
-                   const Cancel& cancel) override;
+                   std::span<const state::Node> present, const Cancel& cancel) override;
   std::string difference(const state::Cluster& there,
                          const state::ProviderSpec& wanted) const override;
 
@@ -56,6 +57,8 @@ class StaticProvider final : public Provider {
 
  private:
   HostLogin login_of(const state::Cluster& cluster, int index) const;
+  std::vector<HostLogin> logins_of(const state::Cluster& cluster,
+                                   std::span<const state::Node> nodes) const;
 
   HostAccess& access_;
 };

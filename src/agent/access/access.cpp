@@ -1,7 +1,11 @@
 // `access-check`, `access-add` and `access-remove`: the access of a cluster's key to this host.
+// `access-identify`: the identity of this host.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "agent/access/authorized_keys.hpp"
+#include "agent/access/host_identity.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
@@ -12,6 +16,13 @@ namespace fastgpu::agent {
 int run_access_check(Arguments arguments) {
   OptionReader(arguments).expect_end();
   check_authorized_keys();
+  write_all(STDOUT_FILENO, host_identity() + "\n");
+  return 0;
+}
+
+int run_access_identify(Arguments arguments) {
+  OptionReader(arguments).expect_end();
+  write_all(STDOUT_FILENO, host_identity() + "\n");
   return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "agent/subcommands.hpp"
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
+#include "base/quote.hpp"
 #include "process/command.hpp"
 #include "transfer/staging.hpp"
 
@@ -224,12 +225,14 @@ class Build {
   }
 
   void run_in_it(const std::vector<std::string>& command) try {
-    listener_.tell("running " + command.front());
+    const std::string name = printable(shell_join(command));
+    listener_.tell("running " + name);
     std::vector<std::string> argv = {(details_of(version_) / "run").string()};
     argv.insert(argv.end(), command.begin(), command.end());
-    output_of({.argv = argv, .environment = process::current_environment()}, listener_);
+    output_of({.argv = argv, .environment = process::current_environment(), .name = name},
+              listener_);
   } catch (const Error& e) {
-    throw e.during("post_install: " + printable(command.front()));
+    throw e.during("post_install");
   }
 
   const BuildRequest& request_;

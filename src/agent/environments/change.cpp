@@ -12,6 +12,7 @@
 #include "agent/environments/place.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
+#include "transfer/staging.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -149,8 +150,16 @@ int run_env_use(Arguments arguments) {
 
 int run_env_discard(Arguments arguments) {
   return run_call([&] {
-    const Named named = take_named(arguments);
+    OptionReader options(arguments);
+    const bool if_unused = options.take_flag("--unused");
+    const Named named = take_named(options);
+    options.expect_end();
     const UniqueFd lock = lock_prefix(named.places, kLookTimeout);
+    if (if_unused) {
+      // Another node that shares the place may use it.
+      if (link_target(named.places.current(named.name)) == named.version) return;
+      transfer::drop_kept_copies(named.places.prefix / named.name);
+    }
     forget_checked(named.directory());
     fs::remove_all(named.directory());
   });

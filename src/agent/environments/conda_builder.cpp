@@ -114,7 +114,8 @@ class CondaBuilder final : public PackageBuilder {
     return output_of(
         {.argv = {interpreter(listener).string(), "-I", (tools_ / "client.py").string(), what},
          .environment = environment_,
-         .input = words.text()},
+         .input = words.text(),
+         .name = "py-rattler"},
         listener);
   } catch (const Error& e) {
     throw Error(e.kind(), hide_logins(e.what(), logins_));

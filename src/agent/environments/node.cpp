@@ -54,9 +54,11 @@ ErrorKind kind_of(std::string_view said) {
   return says("timed out") ? ErrorKind::timeout : ErrorKind::remote;
 }
 
-Error failure_of(const std::vector<std::string>& argv, const process::Captured& done) {
+Error failure_of(const BuilderProgram& program, const process::Captured& done) {
   const std::string said = explanation(without_end(done.err.empty() ? done.out : done.err));
-  const std::string name = std::filesystem::path(argv[0]).filename();
+  const std::string name = program.name.empty()
+                               ? std::filesystem::path(program.argv[0]).filename().string()
+                               : program.name;
   return {kind_of(said),
           name + " " + process::describe(done.status) + (said.empty() ? "" : ": " + said)};
 }
@@ -111,7 +113,7 @@ std::string output_of(const BuilderProgram& program, const Listener& listener) {
   auto done = process::capture(
       std::move(command), {.input = program.input, .limit = kMostOutput, .timeout = kLongestStep},
       listener.gone());
-  if (!done.status.ok()) throw failure_of(program.argv, done);
+  if (!done.status.ok()) throw failure_of(program, done);
   return std::move(done.out);
 }
 

@@ -28,6 +28,7 @@ struct BuilderProgram {
   std::vector<std::string> environment;
   std::string input{};
   process::OnParentDeath on_parent_death = process::OnParentDeath::live_on;
+  std::string name{};  ///< The name in errors; empty: that of the program's file.
 };
 
 /// Runs a program that must succeed, and returns its output. Throws interrupted if the client has

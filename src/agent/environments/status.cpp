@@ -8,6 +8,7 @@
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/place.hpp"
+#include "agent/environments/used_prefixes.hpp"
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "base/ascii.hpp"
@@ -112,14 +113,18 @@ int run_env_status(Arguments arguments) {
   return run_call([&] {
     OptionReader options(arguments);
     const auto prepared = options.take_value("--prepare");
+    const auto cluster = options.take_value("--cluster");
     const auto places = places_at(options.done() ? "" : options.take_word("the prefix"));
     options.expect_end();
     if (prepared) {
       check_environment_name(*prepared);
       make_prefix(places);
       fs::create_directory(places.prefix / *prepared);
+      if (cluster) note_used_prefix(*cluster, places);
     }
-    write_answer(Records(to_text(environment_status(places)), "status"));
+    EnvironmentStatus status = environment_status(places);
+    if (cluster) status.used_prefixes = used_prefixes(*cluster);
+    write_answer(Records(to_text(status), "status"));
   });
 }
 

@@ -94,6 +94,7 @@ std::string to_text(const EnvironmentStatus& status) {
   for (const FoundVersion& found : status.versions)
     records.add("version", found.name + " " + found.version + " " + found.spec + " " +
                                found.manifest + " " + (found.current ? "current" : "other"));
+  add_all(records, "used_prefix", status.used_prefixes);
   return records.text();
 }
 
@@ -106,7 +107,8 @@ EnvironmentStatus parse_environment_status(const Records& records) {
                            .free_bytes = static_cast<std::uint64_t>(records.number("free")),
                            .active = records.get("active"),
                            .tools = records.all("tools"),
-                           .versions = {}};
+                           .versions = {},
+                           .used_prefixes = records.all("used_prefix")};
   for (const std::string& text : records.all("version"))
     status.versions.push_back(parse_found(text));
   return status;

@@ -61,6 +61,8 @@ struct EnvironmentStatus {
   std::string active;             ///< The environment that logins use; may be empty.
   std::vector<std::string> tools;
   std::vector<FoundVersion> versions;
+  /// All prefixes that the cluster has used on this node, if the request names the cluster.
+  std::vector<std::string> used_prefixes{};
 };
 
 std::string to_text(const EnvironmentStatus& status);

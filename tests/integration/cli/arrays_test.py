@@ -7,9 +7,10 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import job_words, run_tests, shared_cluster, within
+from cli_user import job_words, run_tests, shared_cluster, take_ids, within
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 
@@ -23,13 +24,6 @@ def jobs_of(user, array):
 
 def count(states, wanted):
     return sum(1 for state in states.values() if state == wanted)
-
-
-def take_ids(user, cluster, *ids):
-    """Puts jobs of these ids on the nodes, as another machine with the same nodes does."""
-    user.run(*job_words(cluster, 2, ["true"], "theirs", "--launcher", "plain"))
-    copies = "; ".join(f"cp -a theirs-1 {one}" for one in ids)
-    user.run("exec", cluster, "--", "sh", "-c", f"cd ~/.fastgpu/jobs; {copies}")
 
 
 def test_ids_of_other_machines_jobs_on_the_same_nodes_are_left_to_them(user):
@@ -162,6 +156,17 @@ def test_a_detached_array_is_waited_for_and_others_start_after_it(user):
     many = job_words(name, 1, ["true"], "all", "--array", "1-3", "--after", "bad-1")
     user.run(*many, code=1)
     assert_equal(count(jobs_of(user, "all-1"), "cancelled"), 3)
+
+
+@shared_cluster
+def test_the_next_job_of_a_detached_array_starts_soon_after_the_last_one(user):
+    name = user.two_nodes()
+    words = ("quick", "--array", "1-4%1", "--detach", "--launcher", "plain")
+    began = time.monotonic()
+    user.run(*job_words(name, 1, ["sleep", "0.5"], *words))
+    user.run("wait", "job", "quick-1", timeout=60)
+    # Nodes that are asked every three seconds alone need sixteen seconds.
+    assert_less(time.monotonic() - began, 12)
 
 
 @shared_cluster

@@ -36,9 +36,30 @@ def test_a_node_without_mpirun(user):
             1,
             f"{name}-1: mpirun is missing",
             "openmpi-bin",
+            "--launcher plain",
         )
+        words = job_words(name, 2, ["true"], "lacks", "-o", "json")
+        error = json.loads(user.run(*words, code=1).out)["error"]
+        assert_equal((error["kind"], error["job"]), ("remote", "lacks-1"))
+        user.run(*job_words(name, 2, ["true"], "--launcher", "plain"))
     finally:
         user.run("exec", f"{name}/1", "--", "mv", "/root/hidden", "/usr/bin/mpirun")
+
+
+def test_a_job_for_slurm_on_a_node_without_it(user):
+    if pathlib.Path("/etc/slurm/slurm.conf").exists():
+        return print("   this machine has a Slurm", flush=True)
+    name = user.two_nodes()
+    said = (f"the head node {name}-0 has no Slurm", "create cluster --scheduler slurm")
+    words = job_words(name, 1, ["true"], "batch", "--engine", "slurm")
+    user.refused(words, 1, *said)
+    user.refused([*words[:2], "--dry-run", *words[2:]], 1, *said)
+    found = json.loads(user.run("get", "jobs", "batch-1", "-o", "json").out)["jobs"]
+    assert_equal([job["state"] for job in found], ["failed"])
+    error = json.loads(user.run(*words[:2], "-o", "json", *words[2:], code=1).out)["error"]
+    assert_equal(error["job"], "batch-2")
+    missing = json.loads(user.run("wait", "job", "none", "-o", "json", code=5).out)["error"]
+    assert_not_in("job", missing)
 
 
 def test_an_rdma_device_that_ranks_cannot_use(user):

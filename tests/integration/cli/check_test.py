@@ -173,11 +173,15 @@ def test_a_full_disk_and_a_name_of_another_node_are_found(user):
     name = user.two_nodes()
     on(user, 1, "mkdir -p /run/full && mount -t tmpfs -o size=1m tmpfs /tmp")
     try:
-        severity, nodes, text = next(
-            one for one in found(checked(user, code=1), "disk") if one[1] == [f"{name}-1"]
+        finding = next(
+            one
+            for one in checked(user, code=1)["findings"]
+            if one["check"] == "disk" and one["nodes"] == [f"{name}-1"]
         )
-        assert_equal(severity, "error")
-        assert_in("free of 1.05 MB at /tmp", text)
+        assert_equal(finding["severity"], "error")
+        assert_in("free of 1.05 MB at /tmp", finding["found"])
+        # Deleting jobs would not help.
+        assert_in(f"fastgpu exec {name}-1 -- sh -c 'du -xah /tmp ", finding["remedy"])
     finally:
         on(user, 1, "umount /tmp")
     on(user, 1, f"hostname {name}-0")

@@ -14,7 +14,7 @@ import venv
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster, within
-from suite import assert_equal, assert_in, assert_true, need_root, skip
+from suite import assert_equal, assert_in, assert_not_equal, assert_true, need_root, skip
 
 WHEELS = pathlib.Path(sys.argv.pop(2)).resolve() / "site"
 VERSION = "5.0.11"
@@ -112,6 +112,21 @@ def test_a_cancel_gives_every_rank_time_and_leaves_nothing(user):
         b"",
         "files are left",
     )
+
+
+@shared_cluster
+def test_a_full_directory_of_temporary_files_is_named(user):
+    name = nodes_with_open_mpi_5(user)
+    for node in (0, 1):
+        place = f"{name}/{node}"
+        fill = "mount -t tmpfs -o size=16k tmpfs /tmp; cat /dev/zero >/tmp/fill 2>/dev/null; true"
+        user.run("exec", place, "--", "sh", "-c", fill)
+        try:
+            done = user.run(*job_words(name, 2, ["true"], "full"), code=None, timeout=100)
+        finally:
+            user.run("exec", place, "--", "umount", "/tmp")
+        assert_not_equal(done.returncode, 0)
+        assert_in(f"no space left on {name}-{node}: /tmp", done.err)
 
 
 @shared_cluster

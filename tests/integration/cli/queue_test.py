@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import job_words, run_tests, within
+from cli_user import job_words, run_tests, take_ids, within
 from suite import assert_equal, assert_in, assert_less, assert_true
 
 
@@ -118,6 +118,41 @@ def test_a_queued_job_is_cancelled_and_waited_for(user):
     assert_equal(state_of(user, "dropped-1"), "cancelled")
     user.run("wait", "job", "waits", code=3, timeout=60)
     user.run("exec", f"{name}/0", "--", "test", "!", "-e", "/root/dropped")
+
+
+def test_a_queued_job_starts_soon_after_a_detached_one_has_ended(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "until test -e /root/go; do sleep 0.02; done"]
+    detached(user, name, "holds", 2, program, "--launcher", "plain")
+    detached(user, name, "next", 1, ["date", "+%s.%N"], "--launcher", "plain")
+    time.sleep(3.3)  # The nodes have just been asked, and are not asked again for three seconds.
+    user.run("exec", name, "--", "touch", "/root/go")
+    touched = time.time()  # By the clock of the nodes, which are on this machine.
+    user.run("wait", "job", "next", timeout=30)
+    began = float(user.run("logs", "next").out)
+    assert_less(began - touched, 2, "seconds until it began")
+
+
+def test_jobs_in_the_background_leave_ids_of_other_machines_jobs_to_them(user):
+    name = user.two_nodes()
+    take_ids(user, name, "mine-1", "again-1")
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    for job, more in (("mine", ()), ("again", ("--retry", "1"))):
+        shown = user.run(*job_words(name, 1, ["true"], job, "--detach", *more))
+        assert_equal(shown.out, f"{job}-1\n".encode())
+    user.run("cancel", "job", "holds")
+    for job in ("mine", "again"):
+        # The id was shown already, so that the job cannot take another number.
+        failed = user.run("wait", "job", job, code=6, timeout=60)
+        assert_in(f"job {job}-1 failed: node", failed.err)
+        assert_in(f"has a job {job}-1 of another machine or state directory", failed.err)
+        user.refused(["logs", f"{job}-1"], 6, f"job {job}-1 never started: node")
+        shown = json.loads(user.run("describe", "job", f"{job}-1", "-o", "json").out)
+        assert_equal(shown["exit_code"], 6)
+    user.run("delete", "job", "mine-1", "--yes")
+    left = user.run("exec", f"{name}/0", "--", "sh", "-c", "ls ~/.fastgpu/jobs").out.decode()
+    assert_in("mine-1", left.split())
+    assert_in("job mine-2: ", user.run(*job_words(name, 1, ["true"], "mine")).err)
 
 
 def test_jobs_start_after_others(user):

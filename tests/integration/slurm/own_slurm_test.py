@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
 import cli_user
-import static_cluster_test
+import static_lab
 import suite
 from suite import assert_equal, assert_in, assert_not_in, assert_true
 
@@ -223,8 +223,8 @@ def hidden_places():
 
 
 def test_a_host_of_the_user_is_left_as_it_was(user):
-    with hidden_places(), static_cluster_test.lab_for(user.fastgpu) as lab:
-        host = lab.host("one", f"{static_cluster_test.NETWORK}.31", network=True)
+    with hidden_places(), static_lab.lab_for(user.fastgpu) as lab:
+        host = lab.host("one", f"{static_lab.NETWORK}.31", network=True)
         USUAL.write_text("ClusterName=theirs\n")
         refused = lab.create(host.entry(), more=["--scheduler", "slurm"], code=1)
         assert_in(f"could not set up Slurm: it has Slurm already ({USUAL})", refused.stderr)
@@ -239,13 +239,41 @@ def test_a_host_of_the_user_is_left_as_it_was(user):
         assert_equal([*PLACE.iterdir(), *USUAL.parent.iterdir()], [])
 
 
+def test_a_set_up_that_failed_early_leaves_nothing_to_warn_of(user):
+    with hidden_places(), static_lab.lab_for(user.fastgpu) as lab:
+        host = lab.host("one", f"{static_lab.NETWORK}.31", network=True)
+        USUAL.write_text("ClusterName=theirs\n")
+        lab.create(host.entry(), more=["--scheduler", "slurm"], code=1)
+        done = lab.run("delete", "cluster", "lab", "--yes")
+        assert_not_in("Slurm", done.stderr)
+        assert_equal(USUAL.read_text(), "ClusterName=theirs\n")
+        USUAL.unlink()
+
+
+def test_a_user_without_root_learns_whether_slurm_is_there(user):
+    with hidden_places():
+        words = ["setpriv", "--reuid", "65534", "--clear-groups", "sh", "-s", "has", "c"]
+
+        def ask():
+            script = SCRIPT.read_text()
+            return subprocess.run(words, input=script, text=True, check=False).returncode
+
+        assert_equal(ask(), 3)
+        PLACE.chmod(0o755)
+        (PLACE / "cluster").write_text("other\n")
+        assert_equal(ask(), 3)
+        (PLACE / "cluster").write_text("c\n")
+        assert_equal(ask(), 0)
+
+
 def test_a_host_that_is_away_keeps_slurm_until_it_is_removed_there(user):
-    with hidden_places(), static_cluster_test.lab_for(user.fastgpu) as lab:
-        host = lab.host("one", f"{static_cluster_test.NETWORK}.31", network=True)
+    with hidden_places(), static_lab.lab_for(user.fastgpu) as lab:
+        host = lab.host("one", f"{static_lab.NETWORK}.31", network=True)
         lab.create(host.entry(), more=["--scheduler", "slurm"])
         host.stop()
         done = lab.run("delete", "cluster", "lab", "--yes")
-        assert_in(f"Slurm stays on one, and is removed by running there: {REMOVAL}", done.stderr)
+        stays = "if Slurm is set up on one, it stays there, and is removed by running there: "
+        assert_in(stays + REMOVAL, done.stderr)
         assert_in("authorized_keys", done.stderr)
         lab.check_nothing_known()
 

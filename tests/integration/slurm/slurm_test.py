@@ -16,11 +16,11 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
-import static_cluster_test
+import static_lab
 import suite
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
-ADDRESS = f"{static_cluster_test.NETWORK}.21"
+ADDRESS = f"{static_lab.NETWORK}.21"
 CONFIGURATION = """
 ClusterName=lab
 SlurmctldHost=login({address})
@@ -370,7 +370,7 @@ def test_the_files_of_a_job_go_with_it(site):
 
 @contextlib.contextmanager
 def site_of(fastgpu):
-    with static_cluster_test.lab_for(fastgpu) as lab:
+    with static_lab.lab_for(fastgpu) as lab:
         site = None
         try:
             site = Site(lab)

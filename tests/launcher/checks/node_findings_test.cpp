@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/rdma_devices.hpp"
+#include "ssh/host_key_failure.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -57,7 +58,7 @@ struct SoundNodes {
     return *this;
   }
 
-  Findings findings() const { return node_findings(nodes, running); }
+  Findings findings() const { return node_findings(nodes, running, "lab"); }
   /// Returns the only finding; fails the test if there is another number of them.
   Finding only() const {
     const Findings all = findings();
@@ -92,7 +93,7 @@ TEST_SUITE_BEGIN("launcher/checks/node_findings");
 TEST_CASE("nodes without a fault have no findings, also with GPUs and RDMA") {
   CHECK(SoundNodes().findings().empty());
   CHECK(SoundNodes().on_all(add_gpus).on_all(add_rdma).findings().empty());
-  CHECK(node_findings({}, {}).empty());
+  CHECK(node_findings({}, {}, "lab").empty());
 }
 
 TEST_CASE("a node that does not answer, or whose agent does not run, is an error of its own") {
@@ -105,6 +106,43 @@ TEST_CASE("a node that does not answer, or whose agent does not run, is an error
   SoundNodes other;
   other.nodes[0].facts = Error(ErrorKind::denied, "the home directory is not writable");
   CHECK(other.only().check == "agent");
+}
+
+TEST_CASE("a node that cannot be used has the remedy of its own cause") {
+  const auto remedy_of = [](ErrorKind kind, const std::string& message) {
+    SoundNodes lab;
+    lab.nodes[2].state = Error(kind, message);
+    return lab.only().remedy;
+  };
+  const std::string key =
+      remedy_of(ErrorKind::denied, "n2: its host key is SHA256:a and not SHA256:b; " +
+                                       std::string(ssh::kForeignHostKey));
+  CHECK(key.find("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub") != key.npos);
+  CHECK(key.find("fastgpu delete cluster lab") != key.npos);
+  CHECK(key.find("fastgpu ssh") == key.npos);
+  const std::string login = remedy_of(ErrorKind::denied, "n2: login as root is refused");
+  CHECK(login.find("~/.ssh/authorized_keys") != login.npos);
+  CHECK(remedy_of(ErrorKind::transient, "connection refused").find("sshd") != std::string::npos);
+  CHECK(remedy_of(ErrorKind::remote, "exit status 2") == "log in by hand: fastgpu ssh n2");
+  SoundNodes full;
+  full.nodes[0].facts = Error(ErrorKind::capacity, "no space left on n0");
+  CHECK(full.only().remedy.find("delete job --older-than") != std::string::npos);
+}
+
+TEST_CASE("a full /tmp of its own is not emptied by deleting jobs") {
+  const auto remedy_of = [](const std::string& device) {
+    SoundNodes lab;
+    lab.with([&](NodeHealth& s) {
+      s.disks[0].device = "1";
+      s.disks.push_back({.place = "/tmp", .size = {kGigabyte}, .free = {}, .device = device});
+    });
+    return lab.only().remedy;
+  };
+  CHECK(
+      remedy_of("2") ==
+      "it is a file system of its own, without files of jobs: remove what this shows: fastgpu exec "
+      "n1 -- sh -c 'du -xah /tmp | sort -h | tail'");
+  CHECK(remedy_of("1").find("fastgpu delete job --older-than 7d") != std::string::npos);
 }
 
 TEST_CASE("the value that most nodes have is the usual one, and the first node's of two") {

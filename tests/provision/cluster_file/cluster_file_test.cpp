@@ -220,6 +220,8 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"hosts:\n  - {address: a, jump: \"b:x\"}\n",
        "cluster.yaml:2:24: 'hosts[0].jump': 'b:x' has no port from 1 to 65535 behind its address"},
       {"hosts: [a, a]\n", "cluster.yaml:1:12: 'hosts[1]': host a port 22 is there twice"},
+      {"hosts:\n  - {address: a, inner: i}\n  - {address: b, inner: \"i:22\"}\n",
+       "cluster.yaml:3:5: 'hosts[1]': inner address i port 22 is there twice"},
       {"hosts:\n  - {address: a, host_key: AAAA}\n",
        "cluster.yaml:2:28: 'hosts[0].host_key': 'AAAA' is not a host key: write it like "
        "'ssh-ed25519 "

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "provision/providers/static/hosts.hpp"
 #include "support/failure.hpp"
 
@@ -38,8 +40,13 @@ state::Node node_at(int index) {
 /// Hosts that note what is asked of them.
 class FakeAccess final : public HostAccess {
  public:
-  Outcomes check(const state::Cluster&, std::span<const HostLogin> logins, const Cancel&) override {
-    return answer("check", logins);
+  Identities check(const state::Cluster&, std::span<const HostLogin> logins,
+                   const Cancel&) override {
+    return identities_of(answer("check", logins));
+  }
+  Identities identify(const state::Cluster&, std::span<const HostLogin> logins,
+                      const Cancel&) override {
+    return identities_of(answer("identify", logins));
   }
   Outcomes open(const state::Cluster&, std::span<const HostLogin> logins,
                 const std::string& public_key, const Cancel&) override {
@@ -51,8 +58,19 @@ class FakeAccess final : public HostAccess {
 
   std::vector<std::string> calls;
   std::optional<Error> failure;
+  std::map<std::string, std::string> identities;  ///< By the nodes' names.
 
  private:
+  Identities identities_of(const Outcomes& outcomes) {
+    Identities answers;
+    for (const auto& outcome : outcomes) {
+      if (outcome.ok())
+        answers.push_back({outcome.host, HostIdentity{identities[outcome.host.value]}});
+      else
+        answers.push_back({outcome.host, outcome.error()});
+    }
+    return answers;
+  }
   Outcomes answer(const std::string& call, std::span<const HostLogin> logins) {
     Outcomes outcomes;
     for (const HostLogin& login : logins) {
@@ -132,13 +150,46 @@ TEST_CASE("hosts are adopted where they are, the cluster's key let in, and liste
 TEST_CASE("a host that lets nobody in is a failure before anything is written down") {
   StaticPlace place;
   const std::vector<state::Node> nodes = {node_at(0), node_at(1)};
-  place.provider.check_nodes(place.cluster, nodes, place.cancel);
+  place.provider.check_nodes(place.cluster, nodes, {}, place.cancel);
   CHECK(place.access.calls.size() == 2);
   place.access.failure = Error(ErrorKind::denied, "alpha: refused");
   const Error e =
-      failure_of([&] { place.provider.check_nodes(place.cluster, nodes, place.cancel); });
+      failure_of([&] { place.provider.check_nodes(place.cluster, nodes, {}, place.cancel); });
   CHECK(e.kind() == ErrorKind::denied);
   CHECK(std::string(e.what()) == "logging in: alpha: refused (and so demo-1)");
+}
+
+TEST_CASE("two names of one host are refused with both names") {
+  StaticPlace place;
+  const std::vector<state::Node> nodes = {node_at(0), node_at(1)};
+  place.access.identities = {{"alpha", "boot 1"}, {"demo-1", "boot 1"}};
+  const Error e =
+      failure_of([&] { place.provider.check_nodes(place.cluster, nodes, {}, place.cancel); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).starts_with(
+      "hosts alpha ada@10.0.0.1 port 2222 and 10.0.0.2 port 22 are the same machine"));
+}
+
+TEST_CASE("a further host is compared with the nodes that are there") {
+  StaticPlace place;
+  const std::vector<state::Node> present = {node_at(0)};
+  const std::vector<state::Node> added = {node_at(1)};
+  place.access.identities = {{"alpha", "boot 1"}, {"demo-1", "boot 1"}};
+  const Error e =
+      failure_of([&] { place.provider.check_nodes(place.cluster, added, present, place.cancel); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(place.access.calls ==
+        std::vector<std::string>{"check: demo-1 10.0.0.2 fastgpu-0badcafe-1",
+                                 "identify: alpha 10.0.0.1 fastgpu-0badcafe-0"});
+}
+
+TEST_CASE("hosts that differ, or that have no identity, are accepted") {
+  StaticPlace place;
+  const std::vector<state::Node> nodes = {node_at(0), node_at(1)};
+  place.access.identities = {{"alpha", "boot 1"}, {"demo-1", "boot 2"}};
+  place.provider.check_nodes(place.cluster, nodes, {}, place.cancel);
+  place.access.identities.clear();
+  place.provider.check_nodes(place.cluster, nodes, {}, place.cancel);
 }
 
 TEST_CASE("a host that does not answer is forgotten with a word on what stays there") {

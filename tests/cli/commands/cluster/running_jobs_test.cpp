@@ -30,6 +30,7 @@ class LabContext final : public Context {
   const remote::AgentProgram& agent() override { return agent_; }
 
   std::string silent_host{};
+  std::string slurm_nodes{};         ///< The nodes that Slurm names for each of its jobs.
   std::vector<std::string> asked{};  ///< "HOST: COMMAND"
 
  protected:
@@ -37,6 +38,9 @@ class LabContext final : public Context {
     return std::make_unique<FakeSsh>([this](const FakeSsh::Seen& seen) {
       asked.push_back(seen.host + ": " + seen.command);
       FakeReply reply;
+      if (seen.command.find(" sh state ") != std::string::npos)
+        reply.out =
+            "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:0 NodeList=" + slurm_nodes + "\n";
       if (seen.host == silent_host)
         reply.failure = Error(ErrorKind::transient, seen.host + ": connection timed out");
       return reply;
@@ -86,6 +90,25 @@ class Lab {
     job.state = how;
     context.store().update_job(job);
     return job;
+  }
+
+  /// Records a job in Slurm, submitted on the first host, that had `nodes` when it was last asked
+  /// about.
+  state::Job add_slurm_job(const std::string& name, const std::string& nodes) {
+    state::Job job = add_job(name, {"one"});
+    launcher::JobRecord record = *job.record;
+    record.spec.engine = launcher::EngineKind::slurm;
+    record.engine_job = {.id = "7", .nodes = nodes};
+    job.record = record;
+    context.store().update_job(job);
+    return job;
+  }
+
+  /// Returns the jobs that are named before the last hosts go, from this index on.
+  std::vector<std::string> named_from(int first, JobSource source) {
+    std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+    nodes.erase(nodes.begin(), nodes.begin() + first);
+    return running_jobs(context, cluster, nodes, source);
   }
 
   /// Stops the jobs of the last hosts, from this index on.
@@ -154,6 +177,35 @@ TEST_CASE("a job that waits is cancelled without asking its hosts") {
   lab.stop_jobs_from(0);
   CHECK(lab.now(waits).state == JobState::cancelled);
   CHECK(lab.now(waits).reason == "its cluster was deleted before its turn");
+  CHECK(lab.context.asked.empty());
+}
+
+TEST_CASE("a job in Slurm with ranks on a host that leaves is stopped where it was submitted") {
+  Lab lab("static");
+  const state::Job job = lab.add_slurm_job("train", "");
+  SUBCASE("Slurm names the host") {
+    lab.context.slurm_nodes = "two,three";
+    CHECK(lab.named_from(2, JobSource::nodes).size() == 1);
+    lab.stop_jobs_from(2);
+    CHECK(lab.was_asked("one", " sh cancel "));
+    CHECK(lab.now(job).state == JobState::cancelled);
+    CHECK(lab.now(job).reason == "its cluster was deleted");
+  }
+  SUBCASE("Slurm names other hosts") {
+    lab.context.slurm_nodes = "one";
+    CHECK(lab.named_from(2, JobSource::nodes).empty());
+    lab.stop_jobs_from(2);
+    CHECK_FALSE(lab.was_asked("one", " sh cancel "));
+    CHECK(lab.now(job).state == JobState::running);
+  }
+}
+
+TEST_CASE("the record alone names a job in Slurm by the nodes that it had") {
+  Lab lab("static");
+  lab.add_slurm_job("old", "one,two");
+  const state::Job other = lab.add_slurm_job("other", "three");
+  const state::Job unknown = lab.add_slurm_job("unknown", "");
+  CHECK(lab.named_from(2, JobSource::record) == std::vector{other.id, unknown.id});
   CHECK(lab.context.asked.empty());
 }
 

@@ -63,8 +63,8 @@ TEST_CASE("the page shows how the job and its ranks ended") {
   CHECK(has(page, "<span class=\"state bad\">failed</span>"));
   CHECK(has(page, "rank 1 on demo-0: exited with 7"));
   CHECK(has(page, "<dt>cause</dt><dd>failure</dd>"));
-  CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:52.63%\""));
-  CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:94.74%\""));
+  CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:55.56%\""));
+  CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:100.00%\""));
   CHECK(has(page, "its end is unknown"));
   CHECK(has(page, "<td>demo-0</td><td>0-1</td>"));
   CHECK(has(page, "prefers-color-scheme:dark"));
@@ -108,6 +108,40 @@ TEST_CASE("a job that runs has bars up to now") {
   CHECK(has(page, "state open"));
 }
 
+TEST_CASE("nodes whose clocks are ten minutes off ours have the same bars and charts") {
+  for (const std::int64_t minutes : {-10, 0, 10}) {
+    CAPTURE(minutes);
+    const std::int64_t offset = minutes * 60 * kSecond;
+    JobEvidence evidence = failed_job();
+    for (RankEvidence& rank : evidence.ranks) {
+      if (rank.began != 0) rank.began += offset;
+      if (rank.ended != 0) rank.ended += offset;
+    }
+    evidence.usage = {{.node = "demo-0",
+                       .usage = {.samples = {{.ended = kBegin + offset + 10 * kSecond,
+                                              .span = std::chrono::milliseconds(2'000),
+                                              .usage = {.busy = 0.5}}}}}};
+    const std::string page = report_page(evidence, at(30));
+    CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:55.56%\""));
+    CHECK(has(page, "points=\"444.4,50.0 \""));
+    CHECK(has(page, "<span>18s</span>"));
+    CHECK(has(page, "<dt>duration</dt><dd>20s</dd>"));
+  }
+}
+
+TEST_CASE("a job that runs and has samples of its nodes has charts up to the last one") {
+  JobEvidence evidence = failed_job();
+  evidence.job.state = state::JobState::running;
+  evidence.job.ended.reset();
+  evidence.ranks = {{.rank = 0, .node = "demo-0"}};
+  for (const int second : {610, 620})
+    evidence.usage.push_back({.node = "demo-0",
+                              .usage = {.samples = {{.ended = kBegin + second * kSecond,
+                                                     .span = std::chrono::milliseconds(10'000),
+                                                     .usage = {.busy = 0.5}}}}});
+  CHECK(has(report_page(evidence, at(30)), "<span>20s</span>"));
+}
+
 TEST_CASE("the document has a row for each rank") {
   const View view = report_view(failed_job(), at(30));
   CHECK(view.root["ranks"].size() == 3);
@@ -139,7 +173,7 @@ TEST_CASE("the nodes have charts, and the library its counters and timelines") {
   const std::string page = report_page(evidence, at(30));
   CHECK(has(page, "CPU 50%, most 50%"));
   CHECK(has(page, "memory 4 GB, most 4 GB of 8 GB"));
-  CHECK(has(page, "points=\"421.1,50.0 \""));
+  CHECK(has(page, "points=\"444.4,50.0 \""));
   CHECK(has(page, "no samples: the job was too short"));
   CHECK_FALSE(has(page, "GPU memory"));
   CHECK(has(page, "<td>steps</td><td>2</td><td>8</td><td>3</td><td>5</td>"));

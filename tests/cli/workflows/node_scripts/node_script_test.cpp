@@ -23,6 +23,12 @@ TEST_CASE("a script that fails is told with its first complaint, or its status")
   CHECK(failure_with(3, "") == "demo-0 could not set up Slurm: exit status 3");
 }
 
+TEST_CASE("only the commands that need root become root") {
+  CHECK(script_command({.user = "ada"}, "id", {"a b"}) == "sudo -n sh -c id sh 'a b'");
+  CHECK(script_command({.user = "root"}, "id", {}) == "sh -c id sh");
+  CHECK(user_script_command("id", {"a b"}) == "sh -c id sh 'a b'");
+}
+
 TEST_CASE("what sudo says of the name of its host is not the cause") {
   const std::string name = "sudo: unable to resolve host h10: Name or service not known\n";
   CHECK(failure_with(1, name + "sudo: a password is required\n") ==

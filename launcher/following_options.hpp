@@ -1,0 +1,47 @@
+// The choices of a caller that follows a job.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "base/names.hpp"
+#include "launcher/contact.hpp"
+#include "launcher/job.hpp"
+#include "remote/agent.hpp"
+#include "remote/shared_input.hpp"
+
+namespace fastgpu::launcher {
+
+enum class Renewal : std::uint8_t { yes, no };
+
+struct FollowingOptions {
+  std::optional<std::uint64_t> tail{};  ///< Number of last lines of existing output; absent: all.
+  /// Only lines that were written within this time before now; absent: all.
+  std::optional<std::chrono::milliseconds> since{};
+  bool times = false;  ///< Reports to the observer when output was written.
+  std::optional<std::set<int>> ranks{};
+  /// If false, the observer gets no output. The end of the launcher's stderr is read all the same,
+  /// because it explains the end of the job.
+  bool data = true;
+  Renewal renew_lease = Renewal::yes;
+  bool needs_begin = false;  ///< A node on which the supervisor has not begun has no such job.
+  /// A node without contact for this long is lost.
+  std::chrono::milliseconds lost_after = kLostAfter;
+  /// The node that has the supervisor, the only one that may report the job's end. Absent: the
+  /// first one.
+  std::optional<NodeName> supervisor{};
+  /// Each node may have each rank and the launcher, as a scheduler decides. Then only the loss of
+  /// the supervisor's node ends the following.
+  bool anywhere = false;
+  /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
+  remote::SharedInput* input = nullptr;
+  Input input_to = Input::rank_0;
+  bool ends_hangs = false;  ///< Returns from run() if the job hangs.
+  /// The agent that nodes without one get, such as those of a job that an older version started.
+  /// Absent: it is an error that they have none.
+  std::optional<remote::AgentProgram> agent{};
+};
+
+}  // namespace fastgpu::launcher

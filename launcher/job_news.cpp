@@ -1,0 +1,174 @@
+#include "launcher/job_news.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+std::string log_name(const agent::FrameHeader& header) {
+  const std::string stem =
+      header.rank == agent::kLauncherRank ? "launcher" : std::to_string(header.rank);
+  return stem + (header.stream == agent::OutputStream::out ? ".out" : ".err");
+}
+
+/// Takes the time of a message from a node. A message cannot arrive before it is sent, so that of
+/// several differences the largest is the best measurement.
+void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  offset = std::max(offset.value_or(sent - now), sent - now);
+}
+
+}  // namespace
+
+JobNews::JobNews(const FollowingOptions& options, const std::vector<NodeRanks>& placement,
+                 JobObserver& observer, std::function<void()> when_hanging)
+    : options_(options),
+      placement_(placement),
+      observer_(observer),
+      when_hanging_(std::move(when_hanging)) {}
+
+bool JobNews::has_supervisor(const FollowedNode& node) const {
+  return node.ranks.node == options_.supervisor;
+}
+
+bool JobNews::may_launch(const FollowedNode& node) const {
+  return options_.anywhere || has_supervisor(node);
+}
+
+/// Throws unless a node sends data of its own ranks, and the supervisor's node data of the job.
+/// Anything else may be an attempt to change how others appear.
+void JobNews::check(const FollowedNode& node, const agent::FrameHeader& header) const {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::denied, "sends " + what + "; the node is faulty or compromised");
+  };
+  const NodeRanks& own = node.ranks;
+  const bool is_own = header.rank >= own.first && header.rank < own.first + own.count;
+  switch (header.kind) {
+    case agent::FrameKind::data:
+    case agent::FrameKind::written_at:
+      if (is_own || (header.rank == agent::kLauncherRank && may_launch(node))) return;
+      if (header.rank == agent::kLauncherRank)
+        return refuse("output of mpirun, which runs on " + options_.supervisor->value);
+      return refuse("output of rank " + std::to_string(header.rank) + ", which does not run there");
+    case agent::FrameKind::rank_status:
+      if (is_own) return;
+      return refuse("the end of rank " + std::to_string(header.rank) +
+                    ", which does not run there");
+    case agent::FrameKind::idle:
+      if (is_own) return;
+      return refuse("news of rank " + std::to_string(header.rank) + ", which does not run there");
+    case agent::FrameKind::job_status:
+      if (has_supervisor(node)) return;
+      return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
+    case agent::FrameKind::full_disk:
+    case agent::FrameKind::end:
+      return;
+  }
+}
+
+void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::string_view bytes) {
+  check(node, header);
+  switch (header.kind) {
+    case agent::FrameKind::data:
+      node.offsets[log_name(header)] = header.offset + bytes.size();
+      if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
+        keep_tail(launcher_tail_, bytes);
+      if (options_.data) observer_.output(header.rank, header.stream, bytes);
+      return;
+    case agent::FrameKind::written_at:
+      if (options_.data)
+        observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
+      return;
+    case agent::FrameKind::rank_status: {
+      agent::RankEnd said = agent::parse_rank_end(bytes);
+      if (said.rank != header.rank)
+        throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
+                                           " as that of rank " + std::to_string(header.rank));
+      if (said.sent) note_clock(node.clock_offset, *said.sent);
+      const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
+      if (is_new) reporters_[header.rank] = &node;
+      if (is_new) observer_.rank_ended(end->second, node.ranks.node);
+      if (!end->second.full.empty()) note_full(node, end->second.full);
+      return;
+    }
+    case agent::FrameKind::full_disk:
+      return note_full(node, std::string(bytes));
+    case agent::FrameKind::idle:
+      if (header.offset == 0)
+        idle_.erase(header.rank);
+      else
+        idle_.insert(header.rank);
+      if (hangs()) when_hanging_();
+      return;
+    case agent::FrameKind::job_status:
+      launcher_ = agent::parse_job_end(bytes);
+      node.complete = true;
+      return;
+    case agent::FrameKind::end: {
+      // Without the supervisor on a node, complete means that all of its ranks have reported their
+      // end. A killed one cannot, and is not waited for once the job has ended.
+      const auto ended = std::ranges::count_if(ends_, [&](const auto& entry) {
+        return entry.first >= node.ranks.first && entry.first < node.ranks.first + node.ranks.count;
+      });
+      if (!has_supervisor(node)) node.complete = ended == node.ranks.count;
+      return;
+    }
+  }
+}
+
+/// Reports a full disk once for each node.
+void JobNews::note_full(FollowedNode& node, const std::string& path) {
+  if (node.full_disk.empty()) observer_.disk_full(node.ranks.node, path);
+  node.full_disk = path;
+}
+
+void JobNews::forget_idle(const NodeRanks& ranks) {
+  for (int rank = ranks.first; rank < ranks.first + ranks.count; ++rank)
+    idle_.erase(rank);
+}
+
+bool JobNews::has_failed_rank() const {
+  return std::ranges::any_of(
+      ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
+}
+
+bool JobNews::hangs() const {
+  if (!options_.ends_hangs || launcher_) return false;
+  std::set<int> ended;
+  for (const auto& [rank, end] : ends_)
+    ended.insert(rank);
+  return is_hanging(placement_, ended, idle_);
+}
+
+bool JobNews::have_others_ended(const FollowedNode& node) const {
+  std::size_t others = 0, ended = 0, ordered = 0;
+  for (const NodeRanks& ranks : placement_)
+    if (ranks.node != node.ranks.node) others += static_cast<std::size_t>(ranks.count);
+  for (const auto& [rank, end] : ends_) {
+    if (reporters_.at(rank) == &node) continue;
+    ++ended;
+    if (end.told) ++ordered;
+  }
+  return ordered > 0 && ended == others;
+}
+
+void JobNews::add_to(JobReport& report) const {
+  report.placement = placement_;
+  for (const auto& [rank, end] : ends_) {
+    report.ranks.push_back(end);
+    report.ranks.back().ended = on_our_clock(end.ended, reporters_.at(rank)->clock_offset);
+  }
+  report.launcher = launcher_;
+  report.launcher_tail = launcher_tail_;
+  while (report.launcher_tail.ends_with('\n'))
+    report.launcher_tail.pop_back();
+  if (hangs()) report.hanging = idle_;
+}
+
+}  // namespace fastgpu::launcher

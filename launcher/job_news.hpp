@@ -1,0 +1,62 @@
+// What the nodes of a job have reported of its ranks and of its end.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/followed_node.hpp"
+#include "launcher/following_options.hpp"
+#include "launcher/frames.hpp"
+#include "launcher/job_observer.hpp"
+#include "launcher/job_outcome.hpp"
+
+namespace fastgpu::launcher {
+
+/// Takes the frames of all nodes, and passes news on to an observer.
+class JobNews {
+ public:
+  /// Borrows all but `when_hanging`, which is called once all ranks that have not ended are idle.
+  JobNews(const FollowingOptions& options, const std::vector<NodeRanks>& placement,
+          JobObserver& observer, std::function<void()> when_hanging);
+
+  /// Takes a frame, and notes in `node` how far it is. Throws denied for data that are not the
+  /// node's own. The node must stay where it is.
+  void take(FollowedNode& node, const agent::FrameHeader& header, std::string_view bytes);
+
+  /// Forgets which ranks of the node are idle, before it reports them anew.
+  void forget_idle(const NodeRanks& ranks);
+
+  bool has_supervisor(const FollowedNode& node) const;
+  /// Returns the end of the job; absent before it was reported.
+  const std::optional<agent::JobEnd>& job_end() const noexcept { return launcher_; }
+  /// Returns true if a rank has ended badly by itself.
+  bool has_failed_rank() const;
+  /// Returns true if all ranks that have not ended are idle, and a hang is to end the following.
+  bool hangs() const;
+  /// Returns true if the other nodes behave as if this one were gone.
+  bool have_others_ended(const FollowedNode& node) const;
+  /// Fills in the placement, the ends and the hang.
+  void add_to(JobReport& report) const;
+
+ private:
+  bool may_launch(const FollowedNode& node) const;
+  void check(const FollowedNode& node, const agent::FrameHeader& header) const;
+  void note_full(FollowedNode& node, const std::string& path);
+
+  const FollowingOptions& options_;
+  const std::vector<NodeRanks>& placement_;
+  JobObserver& observer_;
+  std::function<void()> when_hanging_;
+  std::map<int, agent::RankEnd> ends_{};
+  std::map<int, const FollowedNode*> reporters_{};  ///< The node of each rank that has ended.
+  std::optional<agent::JobEnd> launcher_{};
+  std::string launcher_tail_{};
+  std::set<int> idle_{};  ///< Ranks that have done nothing for too long.
+};
+
+}  // namespace fastgpu::launcher

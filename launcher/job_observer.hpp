@@ -1,0 +1,36 @@
+// The listener for what happens in a job that is followed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "agent/protocol/frame.hpp"
+#include "agent/protocol/status.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::launcher {
+
+/// A listener for a job's events, in the caller's thread. `rank` is agent::kLauncherRank for mpirun
+/// itself.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  /// Receives pieces of any size; those of one stream in order, byte for byte.
+  virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
+  /// Reports, before a piece of output, when it was written: in nanoseconds since 1970 by the
+  /// node's clock. Only with FollowingOptions::times, and only if it is known.
+  virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
+    static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
+  }
+  virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
+  /// Reports that the logs of ranks there may be incomplete. Called once for each node.
+  virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
+  /// Reports a lost connection, which is tried again.
+  virtual void connection_lost(const NodeName&, const Error&) {}
+  /// Reports the stacks of the idle ranks on a node of a job that hangs.
+  virtual void stacks(const NodeName&, std::string_view text) { static_cast<void>(text); }
+};
+
+}  // namespace fastgpu::launcher

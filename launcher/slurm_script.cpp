@@ -1,0 +1,128 @@
+#include "launcher/slurm_script.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/names.hpp"
+#include "base/quote.hpp"
+#include "launcher/job.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr const char* kSlurmScript =
+#include "templates/nodes/slurm.inc"
+    ;
+
+constexpr std::size_t kLongestReason = 300;
+/// A busy controller may need ten seconds for each of a few questions.
+constexpr std::chrono::milliseconds kSlurmWaitTimeout{90'000};
+
+/// The exit codes of the script.
+constexpr int kNotSubmitted = 3;
+constexpr int kNoController = 4;
+constexpr int kUnknownJob = 5;
+constexpr int kStillRuns = 6;
+constexpr int kNoSlurm = 7;
+
+/// Returns true if a program of Slurm has found no configuration: the packages alone are there.
+bool lacks_configuration(std::string_view said) {
+  constexpr std::string_view kComplaints[] = {"Could not establish a configuration source",
+                                              "Unable to process configuration file",
+                                              "unable to status file /etc/slurm"};
+  return std::ranges::any_of(
+      kComplaints, [&](std::string_view complaint) { return said.find(complaint) != said.npos; });
+}
+
+/// Returns the error of a head on which there is no Slurm; absent for any other answer.
+std::optional<Error> failure_without_slurm(const std::string& head, int code,
+                                           std::string_view said) {
+  const bool is_unconfigured = code != 0 && lacks_configuration(said);
+  if (code != kNoSlurm && !is_unconfigured) return std::nullopt;
+  // A job that Slurm has taken may be asked about while its configuration is written anew.
+  const ErrorKind kind = code == kNoController ? ErrorKind::transient : ErrorKind::remote;
+  const std::string why =
+      is_unconfigured ? "its programs are there, but no slurm.conf" : "sbatch is missing";
+  return Error(kind, "the head node " + head + " has no Slurm (" + why +
+                         "): set it up with fastgpu create cluster --scheduler slurm, or install "
+                         "and configure the client of your Slurm there");
+}
+
+}  // namespace
+
+NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
+                    const std::string& input) {
+  std::vector<std::string> argv = {"/bin/sh", "-c", kSlurmScript, "sh"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return {.host = head, .command = shell_join(argv), .input = input};
+}
+
+std::string words_of_slurm(const std::string& text) {
+  return printable(text.substr(0, text.find('\n')), kLongestReason);
+}
+
+std::optional<Error> failure_of_call(const NodeAnswer& answer) {
+  const std::string& head = answer.result.host.value;
+  if (!answer.result.ok()) return answer.result.error().during("asking Slurm on " + head);
+  const int code = answer.result.value().code();
+  if (const auto error = failure_without_slurm(head, code, answer.err)) return error;
+  const std::string why = words_of_slurm(answer.err);
+  switch (code) {
+    case 0:
+      return std::nullopt;
+    case kNotSubmitted:
+      return Error(ErrorKind::conflict, "the job was stopped before it was submitted to Slurm");
+    case kNoController:
+      return Error(ErrorKind::transient,
+                   "Slurm's controller does not answer on " + head + ": " + why);
+    case kStillRuns:
+      return Error(ErrorKind::timeout, "Slurm on " + head + " has not ended the job yet");
+    default:
+      return Error(ErrorKind::remote,
+                   "Slurm on " + head + ": " + (why.empty() ? "the command failed" : why));
+  }
+}
+
+std::optional<Error> failure_of_trial(const NodeAnswer& answer) {
+  const std::string& head = answer.result.host.value;
+  const int code = answer.result.ok() ? answer.result.value().code() : 0;
+  if (code == 0) return failure_of_call(answer);
+  if (const auto error = failure_without_slurm(head, code, answer.out)) return error;
+  return Error(ErrorKind::remote,
+               "Slurm on " + head + " refuses the job: " + words_of_slurm(answer.out));
+}
+
+std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
+  const int code = answer.result.ok() ? answer.result.value().code() : 0;
+  if (code == kNotSubmitted) return std::nullopt;
+  if (code == kUnknownJob) return forgotten_slurm_job();
+  if (const auto error = failure_of_call(answer)) throw Error(*error);
+  return parse_slurm_job(answer.out);
+}
+
+std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                                  std::chrono::milliseconds timeout, const Cancel& cancel) {
+  const NodeTask task = slurm_task(head, {"state", job_directory(id)});
+  return slurm_job_in(ask(client, {task}, timeout, cancel, timeout).front());
+}
+
+NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                       const SlurmLooks& looks, const Cancel& cancel) {
+  const NodeTask task = slurm_task(head, {"await", job_directory(id), looks.count, looks.seconds});
+  return ask(client, {task}, kSlurmWaitTimeout, cancel, kSlurmWaitTimeout).front();
+}
+
+bool still_runs(const NodeAnswer& answer) {
+  return answer.result.ok() && answer.result.value().code() == kStillRuns;
+}
+
+void note_slurm_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                    const agent::JobEnd& end, const Cancel& cancel) {
+  const NodeAnswer answer =
+      ask(client, {slurm_task(head, {"end", job_directory(id)}, to_text(end))}, kSlurmAnswerTimeout,
+          cancel)
+          .front();
+  if (const auto error = failure_of_call(answer)) throw Error(*error);
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,116 @@
+#include "launcher/mpirun_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "fakes/fake_ssh.hpp"
+#include "launcher/frame_text.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::FrameKind;
+using test::FakeReply;
+using test::FakeSsh;
+using test::frame;
+
+/// Two nodes, of which the second one lacks the agent.
+struct NodeWithoutAgent {
+  FakeReply answer(const FakeSsh::Seen& asked) {
+    const bool calls_agent = asked.command.find("exec ~/.fastgpu/bin/") != std::string::npos;
+    if (!calls_agent) {
+      if (refusal) return {.failure = *refusal};
+      is_installed = true;
+      return {};
+    }
+    if (asked.host == "n-0") return {.out = head_frames};
+    if (!is_installed)
+      return {.exit = {.status = 127},
+              .err = "fastgpu-agent-" + agent.hash.value + " is missing or empty\n"};
+    was_swept = was_swept || asked.command.find("job-sweep train-1") != std::string::npos;
+    return {.exit = {.status = sweep_status}, .err = sweep_error};
+  }
+
+  std::unique_ptr<JobEngine> engine() {
+    std::vector<ClusterNode> nodes(2);
+    nodes[0].host.name = {"n-0"};
+    nodes[1].host.name = {"n-1"};
+    return make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")}, {.agent = agent});
+  }
+
+  test::TempDirectory directory;
+  remote::AgentProgram agent = [this] {
+    std::ofstream(directory.path() / "agent") << "the program";
+    return remote::read_agent_program(directory.path() / "agent");
+  }();
+  JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}},
+                .placement = {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}}};
+  std::string head_frames{};
+  std::optional<Error> refusal{};  ///< The failure of the installation.
+  int sweep_status = 0;
+  std::string sweep_error{};
+  bool is_installed = false;
+  bool was_swept = false;
+  FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
+};
+
+TEST_SUITE_BEGIN("launcher/mpirun_engine");
+
+TEST_CASE("a node without the agent gets it, so that it can confirm that a job is stopped") {
+  NodeWithoutAgent world;
+  const auto results = world.engine()->stop("train-1", world.job);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].ok());
+  CHECK(results[1].ok());
+  CHECK(world.is_installed);
+  CHECK(world.was_swept);
+}
+
+TEST_CASE("a node on which the agent cannot run has not confirmed that a job is stopped") {
+  NodeWithoutAgent world;
+  world.refusal = Error(ErrorKind::capacity, "n-1: no space left");
+  const auto results = world.engine()->stop("train-1", world.job);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].ok());
+  REQUIRE_FALSE(results[1].ok());
+  CHECK(results[1].error().kind() == ErrorKind::capacity);
+}
+
+TEST_CASE("a node that cannot end the processes of a job reports it") {
+  NodeWithoutAgent world;
+  world.sweep_status = 1;
+  SUBCASE("with a reason") {
+    world.sweep_error = "n-1: 2 processes of job train-1 do not end, even by SIGKILL\n";
+    const auto results = world.engine()->stop("train-1", world.job);
+    REQUIRE_FALSE(results[1].ok());
+    CHECK(std::string(results[1].error().what()) ==
+          "n-1: 2 processes of job train-1 do not end, even by SIGKILL");
+  }
+  SUBCASE("without a reason") {
+    const auto results = world.engine()->stop("train-1", world.job);
+    REQUIRE_FALSE(results[1].ok());
+    CHECK(std::string(results[1].error().what()) == "n-1: the command ended with 1");
+  }
+}
+
+TEST_CASE("the end of a job is awaited at its first node, without output and without a lease") {
+  NodeWithoutAgent world;
+  world.head_frames = frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{}));
+  const Cancel never;
+  world.engine()->await_end("train-1", world.job, never);
+  REQUIRE(world.client.seen.size() == 1);
+  const FakeSsh::Seen& asked = world.client.seen.front();
+  CHECK(asked.host == "n-0");
+  CHECK(asked.command.find("job-follow .fastgpu/jobs/train-1") != std::string::npos);
+  CHECK(asked.command.find("--no-data") != std::string::npos);
+  CHECK(asked.command.find("--renew-lease") == std::string::npos);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
