@@ -17,8 +17,9 @@ import tempfile
 
 import shaped
 from cases import codecs_page
-from cases.comm import PACKAGE, PEERS, YIELD, Programs, as_json, from_json, in_turns
+from cases.comm import as_json, from_json
 from cases.comm_figures import MIB
+from cases.comm_programs import PACKAGE, PEERS, YIELD, Programs, in_turns
 from pages import write_page
 
 ROUNDS = int(os.environ.get("FASTGPU_BENCH_ROUNDS", "3"))

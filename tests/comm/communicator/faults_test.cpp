@@ -1,34 +1,24 @@
+// Ranks that are silent, compute for long or die, and links that are cut.
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <latch>
 #include <mutex>
 #include <optional>
-#include <random>
-#include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/pipe.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
-#include "comm/transports/tcp_frame.hpp"
 #include "support/child.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
@@ -43,40 +33,8 @@ using test::failure_in;
 using test::failure_of;
 using test::mentions;
 using test::outcomes_of_ranks;
+using test::status_of;
 using Clock = std::chrono::steady_clock;
-
-/// Rank 0 of two, over a socket; the other end of it plays rank 1.
-struct Impostor {
-  Impostor() {
-    auto connections = test::sockets_in_process(2, 2s);
-    end = std::move(connections[1].sockets[0].front());
-    connections[0].topology = filled_nodes(2, 1);
-    victim.emplace(std::move(connections[0]));
-  }
-
-  void send(std::span<const std::byte> bytes) const {
-    ::send(end.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
-  void send(const Frame& frame) const { send(encode(frame)); }
-  void send_abort(ErrorKind kind, std::string_view text) const {
-    std::vector<std::byte> words{static_cast<std::byte>(kind)};
-    for (const char c : text)
-      words.push_back(static_cast<std::byte>(c));
-    send(Frame{.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(words.size())});
-    send(words);
-  }
-
-  /// What rank 0 makes of it in an all-reduce of `bytes` bytes.
-  Error failure(std::size_t bytes) {
-    std::vector<std::byte> data(bytes);
-    return failure_of([&] {
-      victim->all_reduce(std::span(data), {ElementType::float32, ReduceOp::sum});
-    });
-  }
-
-  UniqueFd end;
-  std::optional<Communicator> victim;
-};
 
 /// On the busiest machine, and still far from a deadline of 60 s.
 constexpr auto kAtOnce = 20s;
@@ -97,81 +55,7 @@ constexpr auto kAtOnce = 20s;
   ::_exit(status);
 }
 
-int status_of(pid_t child) {
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-bool two_ranks_work(std::vector<Communicator>& ranks);
-
 TEST_SUITE_BEGIN("comm/faults");
-
-TEST_CASE("random bytes from a peer end the call with its name") {
-  std::mt19937 random(7);
-  for (int i = 0; i < 20; ++i) {
-    Impostor impostor;
-    std::vector<std::byte> noise(random() % 5000 + kFrameBytes);
-    for (std::byte& byte : noise)
-      byte = static_cast<std::byte>(random());
-    impostor.send(noise);
-    const Error e = impostor.failure(400'000);
-    CHECK(e.kind() == ErrorKind::remote);
-    CHECK(mentions(e, "rank 1: it sent what no rank of this version sends"));
-  }
-}
-
-TEST_CASE("frames that nobody asked for, or that do not fit, end the call with the peer's name") {
-  const std::uint64_t huge = std::uint64_t{1} << 60;
-  const Frame frames[] = {
-      {.kind = TcpFrameKind::chunk, .tag = {5}, .length = 16, .offset = 0, .total = huge},
-      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = huge, .total = huge + 16},
-      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 0, .total = 24},
-      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = 16, .offset = 32, .total = 24},
-      {.kind = TcpFrameKind::chunk, .tag = {0}, .length = kMostChunkBytes + 1, .total = 2 << 20},
-      {.kind = TcpFrameKind::note, .tag = {0}, .length = 7},
-      {.kind = TcpFrameKind::abort, .tag = {0}, .length = 1 << 30},
-  };
-  for (const Frame& frame : frames) {
-    Impostor impostor;
-    impostor.send(frame);
-    impostor.send(std::vector<std::byte>(64));
-    const Error e = impostor.failure(4000);
-    CHECK(e.kind() == ErrorKind::remote);
-    CHECK(mentions(e, "rank 1"));
-  }
-}
-
-TEST_CASE("a farewell is passed on as what it is") {
-  Impostor impostor;
-  impostor.send_abort(ErrorKind::usage, "rank 7 is in another call\x1b[2J");
-  const Error e = impostor.failure(4000);
-  CHECK(e.kind() == ErrorKind::usage);
-  CHECK(mentions(e, "rank 7 is in another call"));
-  CHECK(mentions(e, "(rank 1 says so)"));
-  CHECK_FALSE(mentions(e, "\x1b"));
-}
-
-TEST_CASE("what a rank said when it gave up is heard before it is missed as a receiver") {
-  constexpr std::size_t kBytes = 400'000;  // In two halves: what comes of the first is sent back.
-  Impostor impostor;
-  const std::vector<std::byte> half(kBytes / 2);
-  for (std::size_t sent = 0; sent < half.size();) {
-    const std::size_t size = std::min(half.size() - sent, kChunkBytes);
-    impostor.send(Frame{.kind = TcpFrameKind::chunk,
-                        .tag = {0},
-                        .length = static_cast<std::uint32_t>(size),
-                        .offset = sent,
-                        .total = half.size()});
-    impostor.send(std::span(half).subspan(sent, size));
-    sent += size;
-  }
-  impostor.send_abort(ErrorKind::remote, "rank 7: Connection reset by peer");
-  impostor.end = {};
-  const Error e = impostor.failure(kBytes);
-  INFO("failure: ", std::string(e.what()));
-  CHECK(mentions(e, "rank 7: Connection reset by peer (rank 1 says so)"));
-}
 
 TEST_CASE("a silent rank is named by all the others, at about the same time") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
@@ -347,36 +231,6 @@ TEST_CASE("a process that keeps the connections of a dead rank open does not hid
   CHECK(status_of(rank) == 128 + SIGKILL);
 }
 
-TEST_CASE("a child made by fork is refused by the rank's name, and holds no connection open") {
-  const test::ChildEnd end = test::in_child([] {
-    auto ranks = communicators_in_process(2, 5s);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const Error e = failure_of([&] { ranks[1].barrier(); });
-      const bool is_told = e.kind() == ErrorKind::usage && mentions(e, "forked from rank 1");
-      ranks.clear();  // Nothing is waited for.
-      ::_exit(is_told ? 0 : 1);
-    }
-    if (status_of(child) != 0) return 1;
-    return two_ranks_work(ranks) ? 0 : 2;
-  });
-  CHECK(end.status == 0);
-  CHECK(end.signal == 0);
-}
-
-TEST_CASE("memory that there is not is refused, and the job goes on") {
-  auto ranks = communicators_in_process(2, 5s);
-  CHECK(failure_of([&] { ranks[0].allocate(std::size_t{1} << 50); }).kind() == ErrorKind::capacity);
-  CHECK(failure_of([&] { ranks[0].allocate(SIZE_MAX); }).kind() == ErrorKind::capacity);
-  CHECK_NOTHROW(test::run_ranks(ranks, [](Communicator& comm) { comm.barrier(); }));
-}
-
-TEST_CASE("memory that is not of the heap cannot be freed there") {
-  auto ranks = communicators_in_process(1, 5s);
-  std::vector<std::byte> own(10);
-  CHECK(failure_of([&] { ranks[0].free(own); }).kind() == ErrorKind::usage);
-}
-
 TEST_CASE("threads that wait for calls of their own do not hold each other up") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
     auto ranks = communicators_in_process(2, 60s, shared_memory);
@@ -519,72 +373,6 @@ TEST_CASE("a rank that never makes its gradients ready is named by all who wait 
   });
   CHECK(mentions(failure_in(outcomes[0]), "rank 1 "));
   CHECK(mentions(failure_in(outcomes[2]), "rank 1 "));
-}
-
-std::set<std::string> names_in(const std::filesystem::path& folder) {
-  std::set<std::string> names;
-  for (const auto& exchange : std::filesystem::directory_iterator(folder))
-    names.insert(exchange.path().filename().string());
-  return names;
-}
-
-/// Two ranks that average gradients and reduce memory of the heap, if there is any; true where
-/// everything is right.
-bool two_ranks_work(std::vector<Communicator>& ranks) {
-  std::vector<float> results(2);
-  test::run_ranks(ranks, [&](Communicator& comm) {
-    std::vector<float> a(300'000, static_cast<float>(comm.rank().value));
-    GradientExchange exchange(comm);
-    exchange.add("a", std::span(a));
-    exchange.all_reduce_gradients(ReduceOp::average);
-    results[static_cast<std::size_t>(comm.rank().value)] = a.front() + a.back();
-  });
-  return results == std::vector{1.0F, 1.0F};
-}
-
-TEST_CASE("a process without a descriptor to spare works without sharing more memory") {
-  for (const bool is_connected_before : {true, false}) {
-    const test::ChildEnd end = test::in_child([&] {
-      const rlimit few{96, 96};
-      ::setrlimit(RLIMIT_NOFILE, &few);
-      std::vector<UniqueFd> hoard;
-      const auto use_up = [&hoard] {
-        for (int fd = 0; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
-          hoard.emplace_back(fd);
-      };
-      auto connections = test::sockets_in_process(2, 5s);
-      std::vector<Communicator> ranks;
-      if (!is_connected_before) use_up();
-      test::run_ranks(connections, [&](Connections& rank) {
-        introduce(rank, test::wishes(SharedMemory::on, 1), Deadline(5s));
-      });
-      hoard.clear();
-      for (Connections& rank : connections)
-        ranks.emplace_back(std::move(rank));
-      use_up();
-      return two_ranks_work(ranks) ? 0 : 1;
-    });
-    CAPTURE(is_connected_before);
-    CHECK(end.status == 0);
-    CHECK(end.signal == 0);
-  }
-}
-
-TEST_CASE("a full /dev/shm does not matter, and nothing is left there") {
-  if (::geteuid() != 0) return;  // Who may not mount cannot fill it either.
-  const auto before = names_in("/dev/shm");
-  const test::ChildEnd end = test::in_child([] {
-    if (::unshare(CLONE_NEWNS) != 0) return 77;
-    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4k") != 0)
-      return 77;
-    auto ranks = communicators_in_process(2, 5s);
-    const auto memory = ranks[0].allocate(50 << 20);
-    return memory.size() == 50 << 20 && two_ranks_work(ranks) && names_in("/dev/shm").empty() ? 0
-                                                                                              : 1;
-  });
-  CHECK((end.status == 0 || end.status == 77));
-  CHECK(names_in("/dev/shm") == before);
 }
 
 TEST_SUITE_END();

@@ -19,6 +19,8 @@ from wheel_nodes import PREFIX, with_nodes  # noqa: E402
 
 BINDINGS = HERE.parents[1] / "comm/python"
 SUITE = HERE.parents[1] / "support/suite.py"
+SHARED = ("ranks.py", "torch_models.py", "training.py")  # What the tests import.
+TESTS = {"torch": ("torch_test.py", "torch_optimizer_test.py", "torch_tensors_test.py")}
 DEBIANS = "/usr/lib/python3/dist-packages"
 
 
@@ -37,18 +39,20 @@ def learns(nodes, framework):
 
 def passes_its_tests(nodes, framework):
     """With the Python of the environment, which needs nothing but what is in it."""
-    files = (BINDINGS / "ranks.py", BINDINGS / f"{framework}_test.py", SUITE)
+    tests = TESTS.get(framework, (f"{framework}_test.py",))
+    files = [SUITE, *(BINDINGS / name for name in (*SHARED, *tests))]
     nodes.user.run("cp", *map(str, files), f"{nodes.name}/0:/root/")
     build = f"{PREFIX}/train/current"
-    said = nodes.on_nodes(
-        f"{build}/bin/python",
-        f"/root/{framework}_test.py",
-        f"{build}/lib/fastgpu/python",
-        f"{build}/lib/fastgpu/libfastgpu_comm.so.0",
-        nodes="/0",
-        timeout=400,
-    )
-    assert_in("ok: ", said)
+    for test in tests:
+        said = nodes.on_nodes(
+            f"{build}/bin/python",
+            f"/root/{test}",
+            f"{build}/lib/fastgpu/python",
+            f"{build}/lib/fastgpu/libfastgpu_comm.so.0",
+            nodes="/0",
+            timeout=400,
+        )
+        assert_in("ok: ", said)
 
 
 def says_which_numpy_mxnet_needs(nodes):

@@ -89,15 +89,14 @@ def test_what_another_machine_has_made_is_found_on_the_nodes(site):
 
 
 @with_site(Wheels)
-def test_one_in_another_place_is_known_after_it_was_activated_there(site):
+def test_one_in_another_place_is_known_to_a_machine_that_did_not_make_it(site):
     place = ("--prefix", "/opt/other/envs")
     site.create(*place)
     forget(site)
-    site.user.refused(
-        ["run", "job", "-c", site.name, "--environment", "train", "--", "true"],
-        5,
-        "there is no environment 'train'",
+    assert_equal(
+        job(site, 2, "--environment", "train").out.count(b"in train"), 2, "a job does not run in it"
     )
+    forget(site)
     site.user.run("env", "activate", "train", "-c", site.name, *place)
     assert_equal(job(site, 2).out.count(b"in train"), 2, "jobs do not get it")
     site.user.refused(
@@ -132,6 +131,22 @@ def test_the_same_name_in_two_places_is_two_environments_until_all_are_removed(s
     site.user.run("env", "remove", "--all", "-c", site.name)
     left = site.on_nodes("sh", "-c", f"ls -d {PREFIX} {other} 2>/dev/null || true")
     assert_equal(left.strip(), "", "tools are left")
+
+
+@with_site(Wheels)
+def test_all_places_are_removed_by_a_machine_that_did_not_make_them(site):
+    other = "/opt/other/envs"
+    site.create()
+    site.create("--prefix", other)
+    forget(site)
+    planned = json.loads(
+        site.user.run("env", "remove", "--all", "--dry-run", "-c", site.name, "-o", "json").out
+    )["environments"]
+    assert_equal(sorted(one["prefix"] for one in planned), [PREFIX, other], f"{planned}")
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    left = site.on_nodes("sh", "-c", f"ls -d {PREFIX} {other} 2>/dev/null || true")
+    assert_equal(left.strip(), "", "environments are left")
+    assert_equal(site.listed(), {})
 
 
 @with_site(Wheels)

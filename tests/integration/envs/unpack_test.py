@@ -342,13 +342,12 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
             f"{how}: {process.returncode} {err}",
         )
         site.nothing_is_used()
-        if how != "agent":
-            gone = f"! pgrep -f 'relay --[t]o' && ! ls -d {PREFIX}/train/.fastgpu-copy-*"
-            words = ("exec", f"{site.name}/0", "--", "sh", "-c", gone)
-            assert_true(
-                within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0),
-                f"{how}: something is left",
-            )
+        gone = f"! pgrep -f 'relay --[t]o' && ! ls -d {PREFIX}/train/.fastgpu-copy-*"
+        words = ("exec", f"{site.name}/0", "--", "sh", "-c", gone)
+        assert_true(
+            within(15, lambda words=words: site.user.run(*words, code=None).returncode == 0),
+            f"{how}: something is left",
+        )
         assert_equal(site.done(), ["unpacked", "received"], f"{how}: not unpacked again")
         site.is_complete()
         site.user.run("env", "remove", "train", "-c", site.name)
@@ -366,6 +365,23 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
         site.user.refused(site.unpack_words(), 4, f"{site.name}-0: ", "No space")
         site.no_part_is_left("/0")
     site.unpack()
+    site.is_complete()
+
+
+@with_site(Archived)
+def test_a_node_that_cannot_use_the_build_does_not_keep_it(site):
+    python = site.said_by(1, "readlink", "-f", "/usr/bin/python3").strip()
+    for nodes, left_out in (("", "/1"), ("/1", "/1")):
+        site.on_nodes("mv", python, "/root/python-away", nodes="/1")
+        try:
+            words = ["env", "unpack", str(site.archive), "-c", site.name + nodes, "-o", "json"]
+            done = site.user.run(*words, code=None)
+        finally:
+            site.on_nodes("mv", "/root/python-away", python, nodes="/1")
+        assert_in("this node has none there", done.err, f"{done.out} {done.err}")
+        assert_equal(json.loads(done.out)["nodes"][-1]["done"], "failed", f"{done.out}")
+        site.no_part_is_left(left_out)
+    assert_equal(site.done(), ["nothing", "received"], "not repaired")
     site.is_complete()
 
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/following.hpp"
+#include "launcher/job_observer.hpp"
 
 namespace fastgpu::test {
 

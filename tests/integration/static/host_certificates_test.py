@@ -9,8 +9,8 @@ import signal
 import subprocess
 import time
 
-import static_cluster_test
-from static_cluster_test import NETWORK, fingerprint, known_hosts, line_of, refused_both_ways
+import static_lab
+from static_lab import NETWORK, fingerprint, known_hosts, line_of, refused_both_ways
 from suite import assert_equal, assert_in, assert_not_in
 
 
@@ -170,4 +170,4 @@ def test_a_host_that_does_not_answer_is_not_called_unknown(lab):
 
 
 if __name__ == "__main__":
-    static_cluster_test.run_tests(globals())
+    static_lab.run_tests(globals())

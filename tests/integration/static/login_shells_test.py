@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import subprocess
 
-import static_cluster_test
+import static_lab
 from suite import assert_equal, assert_false, assert_in, assert_not_in, assert_true
 
 SHELLS = [
@@ -63,7 +63,7 @@ def host_with(lab, shell, number=2):
         shell = str(ash)
     return lab.host(
         pathlib.Path(shell).name,
-        f"{static_cluster_test.NETWORK}.{number}",
+        f"{static_lab.NETWORK}.{number}",
         network=True,
         shell=shell,
     )
@@ -164,7 +164,7 @@ def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
     hosts = [
         lab.host(
             pathlib.Path(shell).name,
-            f"{static_cluster_test.NETWORK}.{20 + i}",
+            f"{static_lab.NETWORK}.{20 + i}",
             network=True,
             shell=shell,
         )
@@ -189,7 +189,7 @@ def test_a_copy_goes_from_node_to_node_whatever_their_shells(lab):
 
 
 def test_start_up_files_may_print_what_they_like(lab):
-    one = lab.host("one", f"{static_cluster_test.NETWORK}.30", network=True, shell="/bin/bash")
+    one = lab.host("one", f"{static_lab.NETWORK}.30", network=True, shell="/bin/bash")
     noise = (
         "echo; echo 'Welcome, W 0 {\"host\": 7}'; printf 'no newline '; stty -a; echo 'stty: "
         "Inappropriate ioctl' >&2\n"
@@ -306,4 +306,4 @@ def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
 
 
 if __name__ == "__main__":
-    static_cluster_test.run_tests(globals())
+    static_lab.run_tests(globals())

@@ -7,9 +7,9 @@ import os
 import subprocess
 import time
 
-import static_cluster_test
+import static_lab
 from relay import Relay
-from static_cluster_test import NETWORK, line_of
+from static_lab import NETWORK, line_of
 from suite import assert_equal, assert_false, assert_in, assert_less, assert_not_in, assert_true
 
 RANKS = ["--", "sh", "-c", "echo $(hostname) $MASTER_ADDR"]
@@ -81,8 +81,8 @@ def test_a_hostfile_and_ranges_make_a_cluster(lab):
     said = lab.run("exec", "lab", "--", "hostname").stdout
     assert_equal(sorted(said.splitlines()), ["gpu01: one", "gpu02: two"], said)
     lab.run("delete", "cluster", "lab", "--yes")
-    assert_false(static_cluster_test.ours(one), "a line is left")
-    assert_false(static_cluster_test.ours(two), "a line is left")
+    assert_false(static_lab.ours(one), "a line is left")
+    assert_false(static_lab.ours(two), "a line is left")
 
 
 def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
@@ -175,4 +175,4 @@ def test_nodes_known_by_names_use_their_own_network_and_not_dockers(lab):
 
 
 if __name__ == "__main__":
-    static_cluster_test.run_tests(globals())
+    static_lab.run_tests(globals())

@@ -13,10 +13,10 @@ import signal
 import subprocess
 import time
 
-import static_cluster_test
+import static_lab
 from cli_user import within
 from relay import Relay
-from static_cluster_test import NETWORK, line_of, make_key, ours
+from static_lab import NETWORK, line_of, make_key, ours
 from suite import (
     assert_equal,
     assert_false,
@@ -176,7 +176,7 @@ def test_keys_of_such_hosts_are_accepted_where_the_user_says_so(lab):
     assert_in("--accept-host-keys", lab.create(*entries, code=3).stderr, "unknown keys are trusted")
     made = lab.create(*entries, more=["--accept-host-keys"])
     for host in hosts:
-        assert_in(static_cluster_test.fingerprint(host.key), made.stderr)
+        assert_in(static_lab.fingerprint(host.key), made.stderr)
     assert_equal(lab.run("exec", "lab", "--", "true").returncode, 0, "exec")
     lab.run("delete", "cluster", "lab", "--yes")
     assert_equal([host.keys_file.read_bytes() for host in hosts], before, "a line is left")
@@ -399,4 +399,4 @@ def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
 
 
 if __name__ == "__main__":
-    static_cluster_test.run_tests(globals())
+    static_lab.run_tests(globals())

@@ -60,9 +60,13 @@ class RealReachability final : public provision::Reachability {
 /// The hosts let us in already, and go on doing so.
 class GrantingAccess final : public provision::HostAccess {
  public:
-  Outcomes check(const state::Cluster&, std::span<const provision::HostLogin> logins,
-                 const Cancel&) override {
-    return all(logins);
+  Identities check(const state::Cluster&, std::span<const provision::HostLogin> logins,
+                   const Cancel&) override {
+    return unknown(logins);
+  }
+  Identities identify(const state::Cluster&, std::span<const provision::HostLogin> logins,
+                      const Cancel&) override {
+    return unknown(logins);
   }
   Outcomes open(const state::Cluster&, std::span<const provision::HostLogin> logins,
                 const std::string&, const Cancel&) override {
@@ -73,6 +77,12 @@ class GrantingAccess final : public provision::HostAccess {
   }
 
  private:
+  static Identities unknown(std::span<const provision::HostLogin> logins) {
+    Identities identities;
+    for (const provision::HostLogin& login : logins)
+      identities.push_back({login.node.name, provision::HostIdentity{}});
+    return identities;
+  }
   static Outcomes all(std::span<const provision::HostLogin> logins) {
     Outcomes outcomes;
     for (const provision::HostLogin& login : logins)

@@ -1,0 +1,187 @@
+"""Tensors and buffers of PyTorch between ranks: which of them travel, and how."""
+
+from ranks import need, on_ranks, part, raises, run_tests
+from suite import assert_equal, assert_false, assert_less_equal, assert_true
+
+torch = need("torch")
+import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm._torch_broadcast import in_one_memory  # noqa: E402
+from fastgpu_comm.torch import DistributedOptimizer, broadcast_parameters  # noqa: E402
+
+from torch_models import Mlp, batches, loss_of, momentum, near, own_group  # noqa: E402
+
+
+class Normalised(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(7)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(6, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.ReLU(),
+            torch.nn.Linear(8, 3),
+        )
+        self.register_buffer("turned", torch.zeros(2, 3).t())  # Not contiguous.
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def forward(self, x):
+        if self.training:
+            self.turned += x[:3, :2].detach()
+            self.seen += 1
+        return self.layers(x)
+
+
+@on_ranks(2, 3)
+def buffers_are_those_of_ddp(comm):
+    own_group(comm)
+    model, wanted = Normalised(), Normalised()
+    ddp = torch.nn.parallel.DistributedDataParallel(wanted)
+    ours, theirs = DistributedOptimizer(momentum(model), comm, model), momentum(wanted)
+    for step, (x, y) in enumerate(batches()):
+        losses = []
+        for one, optimizer in ((model, ours), (ddp, theirs)):
+            optimizer.zero_grad()
+            if step % 3 == 2:
+                with optimizer.no_sync() if one is model else ddp.no_sync():
+                    loss_of(one, part(comm, x) + 1, part(comm, y)).backward()
+            losses.append(loss_of(one, part(comm, x), part(comm, y)))
+            losses[-1].backward()
+            optimizer.step()
+        assert_less_equal(abs(losses[0].item() - losses[1].item()), 1e-5, f"step {step}")
+        for name, one in model.named_buffers():
+            everybody = comm.all_gather(one.contiguous())
+            assert_true(
+                all(torch.equal(each, everybody[0]) for each in everybody),
+                f"{name} differs between ranks",
+            )
+        if comm.rank == 0:
+            model.eval()  # One rank may evaluate alone.
+            loss_of(model, x, y)
+            model.train()
+            for (name, one), (_, other) in zip(model.named_buffers(), wanted.named_buffers()):
+                assert_true(
+                    torch.allclose(one.float(), other.float(), atol=1e-5),
+                    f"{name} is {one}, not {other}",
+                )
+    near(model, wanted)
+    torch.distributed.destroy_process_group()
+
+
+@on_ranks(2)
+def buffers_stay_as_they_are_where_that_is_asked_for(comm):
+    for named, more in (
+        (lambda model: model, {"broadcast_buffers": False}),
+        (lambda model: model.named_parameters(), {}),
+    ):
+        model = Normalised()
+        optimizer = DistributedOptimizer(momentum(model), comm, named(model), **more)
+        x, y = next(batches())
+        loss_of(model, part(comm, x), part(comm, y)).backward()
+        optimizer.step()
+        everybody = comm.all_gather(model.layers[1].running_mean)
+        assert_false(torch.equal(everybody[0], everybody[1]), "statistics are shared")
+        optimizer.close()
+
+
+@on_ranks(2)
+def autograd_notices_what_is_written_to_a_tensor(comm):
+    def written(call):
+        start = torch.ones(4, requires_grad=True)
+        kept = start * 2
+        loss = (kept * kept).sum()  # Its backward pass needs `kept`.
+        call(kept.detach())
+        with raises(RuntimeError, "modified by an inplace operation"):
+            loss.backward()
+
+    def received(data):
+        if comm.rank == 0:
+            comm.recv(data, 1)
+        else:
+            comm.send(torch.zeros(4), 0)
+            data.zero_()
+
+    written(lambda data: comm.all_reduce(data))
+    written(lambda data: comm.all_reduce_async(data).wait())
+    written(lambda data: comm.broadcast(data))
+    written(lambda data: comm.all_to_all(data.clone(), out=data))
+    written(lambda data: comm.all_gather(data[:2].clone(), out=data))
+    written(received)
+
+    def exchanged(data):
+        gradients = fc.Gradients(comm)
+        gradients.register("one", data)
+        gradients.ready("one")
+        gradients.wait()
+        gradients.close()
+
+    written(exchanged)
+    start = torch.ones(4, requires_grad=True)
+    kept = start * 2
+    comm.send(kept.detach(), 1) if comm.rank == 0 else comm.recv(torch.zeros(4), 0)
+    comm.all_gather(kept.detach())
+    (kept * kept).sum().backward()  # Those write nothing to it.
+    with torch.inference_mode():
+        inferred = torch.ones(2)
+    assert_equal(comm.all_reduce(inferred).tolist(), [2, 2])
+
+
+@on_ranks(2)
+def tensors_of_every_kind_travel(comm):
+    for kind in (
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int8,
+        torch.int32,
+        torch.int64,
+    ):
+        assert_equal(
+            comm.all_reduce(torch.full((3, 2), comm.rank + 1).to(kind)).tolist(),
+            [[3, 3]] * 3,
+            f"{kind}",
+        )
+    module = torch.nn.BatchNorm1d(3)  # Has a buffer that is one whole number.
+    module.num_batches_tracked += comm.rank + 5
+    module.register_buffer("mask", torch.tensor([comm.rank == 0, False]))
+    module.register_buffer("turned", torch.full((2, 3), float(comm.rank)).t())
+    broadcast_parameters(module, comm)
+    assert_equal(module.num_batches_tracked, 5)
+    assert_equal(module.mask.tolist(), [True, False])
+    assert_true((module.turned == 0).all())
+    with raises(ValueError, "contiguous()"):
+        comm.all_reduce(torch.zeros(2, 3).t())
+    with raises(ValueError, "requires a gradient"):
+        comm.all_reduce(torch.zeros(2, requires_grad=True))
+    with torch.no_grad():
+        assert_equal(comm.all_reduce(torch.nn.Parameter(torch.ones(2))).tolist(), [2, 2])
+    with raises(ValueError, "meta"):
+        comm.all_reduce(torch.zeros(2, device="meta"))
+    model = Mlp()
+    with raises(ValueError, "averaged or summed"):
+        DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, op=fc.MAX)
+
+
+class OfGpu:
+    """Stands in for a tensor of a GPU, which knows where it has been copied to."""
+
+    def __init__(self, device):
+        self.device, self.is_cuda = device, device != "cpu"
+
+    def contiguous(self):
+        return self
+
+    def cpu(self):
+        return OfGpu("cpu")
+
+
+def test_tensors_of_several_gpus_are_broadcast_by_the_hosts_memory():
+    def places(*devices):
+        return [one.device for one in in_one_memory([OfGpu(device) for device in devices])]
+
+    assert_equal(places("cpu", "cuda:1", "cuda:1"), ["cpu", "cuda:1", "cuda:1"])
+    assert_equal(places("cuda:0", "cpu", "cuda:1"), ["cpu"] * 3)
+    assert_equal(places(), [])
+
+
+run_tests(dict(globals()), has_forked_ranks=True)
