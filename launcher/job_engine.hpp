@@ -39,6 +39,7 @@ struct JobGlance {
   bool waits = false;                   ///< The job waits in the engine's own queue.
   std::string reason{};                 ///< Why it waits; empty if it does not.
   std::string nodes{};                  ///< The nodes that the engine has chosen.
+  std::string engine_id{};  ///< The engine's own name for the job; empty if it is not known.
 };
 
 /// The result of asking, before its start, whether a job could start.
@@ -61,15 +62,23 @@ class JobIdTaken : public Error {
   explicit JobIdTaken(const std::string& message) : Error(ErrorKind::conflict, message) {}
 };
 
+/// Thrown when a start failed and the job may run all the same: the request to start it may have
+/// arrived, and its engine could not be asked to end it. The kind is that of the first failure.
+class JobMayRun : public Error {
+ public:
+  explicit JobMayRun(const Error& why) : Error(why) {}
+};
+
 /// Runs one job at a time, as the client that it uses does. All calls block. An `id` is the name of
 /// a run: see run_name().
 class JobEngine {
  public:
   virtual ~JobEngine() = default;
 
-  /// Starts a job. After an exception or a cancel nothing of it runs. Throws JobIdTaken if the
-  /// nodes have a job of this id. Calls `when_prepared` once the job's own directory exists, and
-  /// before anything runs there, so that the caller can fill job_work_directory.
+  /// Starts a job. After an exception or a cancel nothing of it runs, unless JobMayRun is thrown.
+  /// Throws JobIdTaken if the nodes have a job of this id. Calls `when_prepared` once the job's own
+  /// directory exists, and before anything runs there, so that the caller can fill
+  /// job_work_directory.
   virtual StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                            const std::function<void()>& when_prepared = {}) = 0;
 

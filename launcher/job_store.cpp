@@ -61,13 +61,17 @@ state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
 void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) {
   if (has_ended(job) || glance.outcome) return;
   const JobState now = glance.waits ? JobState::starting : JobState::running;
-  const bool has_new_nodes = job.record->engine_job.nodes != glance.nodes;
-  if (job.state == now && job.reason == glance.reason && !has_new_nodes) return;
+  state::EngineJob known = job.record->engine_job;
+  const bool has_new_id = known.id.empty() && !glance.engine_id.empty();
+  const bool is_new = has_new_id || known.nodes != glance.nodes;
+  if (job.state == now && job.reason == glance.reason && !is_new) return;
   job.state = now;
   job.reason = glance.reason;
-  if (has_new_nodes) {
+  if (is_new) {
+    if (has_new_id) known.id = glance.engine_id;
+    known.nodes = glance.nodes;
     JobRecord record = *job.record;
-    record.engine_job.nodes = glance.nodes;
+    record.engine_job = std::move(known);
     job.record = std::move(record);
   }
   store.update_job(job);

@@ -31,10 +31,14 @@ constexpr milliseconds kGlanceAtServer{5'000};
 constexpr milliseconds kLastWordsAtServer{30'000};
 constexpr milliseconds kStopAtServer{30'000};
 
-JobOutcome gone_outcome() {
+/// Returns the outcome of a job without an MPIJob. One whose start was unclear has no name in the
+/// engine.
+JobOutcome gone_outcome(const JobRecord& job) {
+  const bool is_unclear = job.engine_job.id.empty();
   return {.state = state::JobState::lost,
           .exit_code = 1,
-          .reason = "the MPIJob is gone: it was deleted in Kubernetes"};
+          .reason = is_unclear ? "Kubernetes has no such MPIJob: its creation has not succeeded"
+                               : "the MPIJob is gone: it was deleted in Kubernetes"};
 }
 
 /// Returns the result of a call for "kubernetes" as a whole.
@@ -183,16 +187,8 @@ class KubernetesEngine final : public JobEngine {
     const auto manifest = mpijob_manifest(id, job.spec, api_.access().name_space, key);
     try {
       api_.create(mpijobs_path(api_.access().name_space), manifest, key, cancel);
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::not_found)
-        throw Error(ErrorKind::not_found, std::string(e.what()) +
-                                              ": Kubeflow's MPI operator (MPIJob v2beta1) is not "
-                                              "installed there, or the namespace is missing");
-      if (e.kind() == ErrorKind::conflict)
-        throw Error(ErrorKind::conflict, std::string(e.what()) + "; give this job another name");
-      // A cancelled or lost request may have created the job.
-      const bool may_exist = e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient;
-      if (may_exist) remove_if_ours(id, key);
+    } catch (const UnclearCreation& e) {
+      if (!is_undone(id, key)) throw JobMayRun(e);
       throw;
     }
     return {.engine_id = id};
@@ -219,14 +215,17 @@ class KubernetesEngine final : public JobEngine {
       throw Error(ErrorKind::transient,
                   "Kubernetes (context " + api_.access().context + ") does not answer within 5 s");
     }
-    if (!seen.job) return {.outcome = gone_outcome()};
+    // The request that creates a job without a name in the engine may still be on its way.
+    if (!seen.job && job.engine_job.id.empty()) return {.is_unknown = true};
+    if (!seen.job) return {.outcome = gone_outcome(job)};
     if (has_finished(seen)) return {.outcome = outcome_of(id, job, seen, limit.both())};
     const bool waits = seen.job->phase == MpiJobPhase::waiting;
     const std::string why =
         seen.pod && !seen.pod->reason.empty() ? " (" + seen.pod->reason + ")" : "";
     return {.waits = waits,
             .reason = waits ? "waits for its pods" + why : "",
-            .nodes = seen.pod ? seen.pod->node : ""};
+            .nodes = seen.pod ? seen.pod->node : "",
+            .engine_id = id};
   }
 
   JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
@@ -245,7 +244,7 @@ class KubernetesEngine final : public JobEngine {
         const bool is_read =
             !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
         if (is_over && is_read)
-          return seen->job ? outcome_of_ended(id, job, *seen, cancel) : gone_outcome();
+          return seen->job ? outcome_of_ended(id, job, *seen, cancel) : gone_outcome(job);
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::interrupted) throw;
         break;
@@ -361,7 +360,7 @@ class KubernetesEngine final : public JobEngine {
       const bool is_back = e.kind() == ErrorKind::denied && (outage.server || outage.log);
       if (!is_silence(e) && !is_back) throw;
       if (prolong(outage, &Outage::server, observer, e) >= times_.server_timeout)
-        throw e.during("job " + id + ", which is not affected");
+        throw e.during("job " + id);
       return std::nullopt;
     }
   }
@@ -383,14 +382,15 @@ class KubernetesEngine final : public JobEngine {
     }
   }
 
-  /// Removes what a request has created whose answer was lost. A server that does not answer keeps
-  /// it.
-  void remove_if_ours(const std::string& id, const std::string& key) try {
+  /// Removes what a request has created whose answer was lost. Returns false if the server does not
+  /// confirm that nothing of it is left.
+  bool is_undone(const std::string& id, const std::string& key) try {
     const Cancel never;
     const LinkedCancel limit(never, kStopAtServer);
     if (api_.has_key(path_of(id), key, limit.both())) api_.remove(path_of(id), limit.both());
+    return true;
   } catch (const Error&) {
-    return;  // The first error is the one to report.
+    return false;
   }
 
   std::unique_ptr<http::Client> client_;

@@ -125,18 +125,23 @@ class MpirunEngine final : public JobEngine {
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
     const JobFilesRequest request = request_for(id, job);
+    bool is_starting = false;
     try {
       const auto facts = put_ranks(request, cancel);
       std::string slow = check_fabric(request, facts);
       const std::string tableless = put_rank_table(request, facts, cancel);
       if (!tableless.empty()) append_item(slow, tableless, "; ");
       if (when_prepared) when_prepared();
+      is_starting = true;
       put_and_start(request, facts, cancel);
       return {.warning = std::move(slow)};
     } catch (const JobIdTaken&) {
       throw;  // The job that has the id goes on.
-    } catch (const Error&) {
-      stop(id, job, kReachSoon);  // It may have been started by what then broke off.
+    } catch (const Error& e) {
+      // It may have been started by what then broke off. The first node starts it, and the others
+      // end with it.
+      const bool is_stopped = stop(id, job, kReachSoon).front().ok();
+      if (is_starting && !is_stopped) throw JobMayRun(e);
       throw;
     }
   }

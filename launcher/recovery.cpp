@@ -67,6 +67,13 @@ std::optional<milliseconds> wait_before_restart(const JobSpec& spec, JobEndCause
   return std::min(wait, kLongestWait);
 }
 
+std::string reason_against_restart(const JobSpec& spec, JobEndCause cause, int restarts) {
+  const bool is_left_out = contains(usual_retry_causes(), cause) && !contains(spec.retry_on, cause);
+  if (restarts >= spec.retries || !is_left_out) return {};
+  return "; the job is not started again, because --on (retry_on) lacks " +
+         std::string(state::to_string(cause));
+}
+
 JobEndCause with_notice(JobEndCause cause, bool is_taken_back) {
   const bool may_follow = cause == JobEndCause::node_loss || cause == JobEndCause::failure ||
                           cause == JobEndCause::launcher;

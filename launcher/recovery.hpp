@@ -29,8 +29,12 @@ std::vector<JobEndCause> parse_retry_causes(std::string_view list);
 std::optional<std::chrono::milliseconds> wait_before_restart(const JobSpec& spec, JobEndCause cause,
                                                              int restarts);
 
-/// Returns the cause of an end, given whether the cloud has announced that it takes one of the
-/// job's nodes back.
+/// Returns the words for the reason of a job that has restarts left, and is not started again
+/// because its list of causes lacks one that the default list has; "" for any other job.
+std::string reason_against_restart(const JobSpec& spec, JobEndCause cause, int restarts);
+
+/// Returns the cause of an end, given whether the cloud has taken one of the job's nodes back or
+/// has announced it.
 JobEndCause with_notice(JobEndCause cause, bool is_taken_back);
 
 /// Returns true if the ranks of the job fit on `nodes` without those that were lost.

@@ -154,6 +154,7 @@ class SlurmEngine final : public JobEngine {
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
     const auto files = files_of(id, job);
+    bool is_unanswered = false;
     try {
       std::vector<NodeTask> puts;
       for (const ClusterNode& node : all_)
@@ -164,14 +165,18 @@ class SlurmEngine final : public JobEngine {
             "preparing job " + id);
       if (when_prepared) when_prepared();
       cancel.check();
+      is_unanswered = true;
       const NodeAnswer answer =
           ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})}, kSubmitTimeout,
               cancel)
               .front();
+      is_unanswered = !answer.result.ok();
       if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
       return {.engine_id = parse_sbatch(answer.out)};
-    } catch (const Error&) {
-      stop(id, job);  // It may have been submitted by what then broke off.
+    } catch (const Error& e) {
+      // It may have been submitted by what then broke off.
+      const bool is_stopped = stop(id, job).front().ok();
+      if (is_unanswered && !is_stopped) throw JobMayRun(e);
       throw;
     }
   }
@@ -226,14 +231,11 @@ class SlurmEngine final : public JobEngine {
       seen.cancelled = true;
       return decide_slurm(std::move(seen), forgotten_slurm_job());
     }
-    if (const auto failure = watch.failure())
-      throw failure->during("job " + id + ", which is not affected");
+    if (const auto failure = watch.failure()) throw failure->during("job " + id);
     if (!seen.launcher)
       throw Error(ErrorKind::transient,
                   "lost contact with " + head_.host.name.value + ": " +
-                      (seen.lost.empty() ? "it does not answer" : seen.lost.front().why) +
-                      "; job " + id + " is still in Slurm: follow it with: fastgpu attach job " +
-                      id);
+                      (seen.lost.empty() ? "it does not answer" : seen.lost.front().why));
     forget_secrets(id);
     auto end = watch.job();
     if (!end)  // Another fastgpu has seen the end first.

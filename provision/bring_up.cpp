@@ -1,13 +1,13 @@
 #include "provision/bring_up.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
 #include "provision/ids.hpp"
+#include "provision/machine_watch.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
 #include "provision/polling.hpp"
@@ -80,25 +80,17 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
                      std::vector<Node>& nodes) {
   Polling polling(
       [&](std::chrono::milliseconds pause, const Cancel&) { tools.clock.sleep(pause); });
-  std::map<int, Clock::time_point> last_listed;
+  MachineWatch watch(tools.clock);
   std::set<NodeName> unmet;
   for (const Node& node : nodes)
     unmet.insert(node.name);
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
     const std::vector<Instance> found = provider.list(cluster);
-    const Clock::time_point now = tools.clock.now();
     follow_indexes(nodes, found, unmet);
-    for (Node& node : nodes) {
-      const Instance* instance = find_instance(found, node);
-      const auto& listed = last_listed.try_emplace(node.index, now).first->second;
-      const bool is_gone = instance == nullptr ? now - listed >= kUnlistedAtMost
-                                               : instance->state == InstanceState::gone;
-      if (is_gone) throw gone_machine(node);
-      if (instance == nullptr) continue;
-      last_listed[node.index] = now;
-      note_instance(node, *instance);
-    }
+    watch.check(nodes, found);
+    for (Node& node : nodes)
+      if (const Instance* instance = find_instance(found, node)) note_instance(node, *instance);
     if (all_have_addresses(nodes)) break;
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
@@ -107,9 +99,15 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
   store_nodes(tools, nodes);
 }
 
-void await_reachable(const Tools& tools, const state::Cluster& cluster,
+/// Waits until every node answers. Throws capacity if a machine ends meanwhile. Only the machines
+/// of clouds are looked at: a cloud may take them back, and their addresses then stay silent.
+void await_reachable(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      const std::vector<Node>& nodes) {
-  const auto reached = tools.reachability.wait(cluster, nodes, tools.deadline, tools.cancel);
+  MachineWatch watch(tools.clock);
+  const auto look = [&] {
+    if (provider.lists_late()) watch.check(nodes, provider.list(cluster));
+  };
+  const auto reached = tools.reachability.wait(cluster, nodes, tools.deadline, tools.cancel, look);
   fault_point("provision:reached");
   require_all(tools, "waiting for nodes", reached);
 }
@@ -123,7 +121,8 @@ NodeSetup& setup_of(const Tools& tools) {
 
 /// Gives nodes that booted with a shared host key new keys, made on the nodes over a connection
 /// that the shared key authenticates. Both keys are pinned until the new one is in use.
-void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vector<Node>& nodes) {
+void renew_host_keys(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                     std::vector<Node>& nodes) {
   const auto made = setup_of(tools).make_host_keys(cluster, nodes, tools.cancel);
   require_all(tools, "making host keys", made);
   for (Node& node : nodes)
@@ -137,7 +136,7 @@ void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vec
   for (Node& node : nodes)
     node.host_keys.resize(1);
   fault_point("provision:host_keys_shown");
-  await_reachable(tools, cluster, nodes);
+  await_reachable(tools, provider, cluster, nodes);
   store_nodes(tools, nodes);
 }
 
@@ -228,7 +227,7 @@ void make_ours(const Tools& tools, Provider& provider, const state::Cluster& clu
   await_nodes(tools, provider, cluster, nodes);
   if (provider.host_key_use() == HostKeyUse::first_boot)
     run_step(tools, "giving " + counted(nodes.size(), "node") + " host keys of their own",
-             [&] { renew_host_keys(tools, cluster, nodes); });
+             [&] { renew_host_keys(tools, provider, cluster, nodes); });
   if (const Storage storage = provider.storage(cluster); !storage.is_empty())
     attach_storage(tools, cluster, nodes, storage);
 }
@@ -247,7 +246,7 @@ void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& c
                  std::vector<Node>& nodes) {
   run_step(tools, "waiting for " + counted(nodes.size(), "node"), [&] {
     await_addresses(tools, provider, cluster, nodes);
-    await_reachable(tools, cluster, nodes);
+    await_reachable(tools, provider, cluster, nodes);
   });
 }
 

@@ -20,6 +20,18 @@ void run_step(const Tools& tools, const std::string& text, Action action) {
   tools.events.step_finished(text);
 }
 
+/// Asks a place, and reports that: the answer may be late.
+template <class Question>
+auto ask(const Tools& tools, const std::string& what, Question question) {
+  struct Asked {
+    ClusterEvents& events;
+    ~Asked() { events.asked(); }
+  };
+  tools.events.asking(what);
+  const Asked end{tools.events};
+  return question();
+}
+
 /// Returns rows for new nodes, each with a fresh token. Stores nothing. Throws if the provider
 /// reports that one of them is not available.
 std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,

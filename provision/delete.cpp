@@ -1,6 +1,7 @@
 // Deleting a cluster.
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
 
@@ -15,7 +16,30 @@ void mark_if_there_is_room(const Tools& tools, state::Cluster& cluster) try {
   if (e.kind() != ErrorKind::capacity) throw;
 }
 
+/// Returns the failure with the cluster, what may still cost money, and the way to try again.
+Error not_deleted(const Tools& tools, const state::Cluster& cluster, const Error& e) {
+  const std::string& name = cluster.name.value;
+  const bool has_nodes = !tools.store.nodes(cluster.id).empty();
+  const bool costs = has_nodes && is_cloud(cluster.provider);
+  return {e.kind(), "deleting cluster '" + name + "': " + e.what() +
+                        (costs ? "; its machines may still run and cost money" : "") +
+                        "; `fastgpu delete cluster " + name + "` tries again"};
+}
+
+/// Checks that the cluster is ours. A refusal keeps its own words; a place that cannot be asked is
+/// a failure of the deletion.
+void check_is_ours(const Tools& tools, const state::Cluster& cluster) try {
+  require_ours(tools, cluster);
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::conflict || e.kind() == ErrorKind::interrupted) throw;
+  throw not_deleted(tools, cluster, e);
+}
+
 }  // namespace
+
+void check_may_delete(const Tools& tools, const ClusterName& name) {
+  check_is_ours(tools, require_cluster(tools.store, name));
+}
 
 void delete_cluster(const Tools& tools, const ClusterName& name) {
   require_cluster(tools.store, name);
@@ -23,13 +47,12 @@ void delete_cluster(const Tools& tools, const ClusterName& name) {
   state::Cluster cluster = require_cluster(tools.store, name);
   Provider& provider = tools.providers(cluster.provider);
   const std::shared_ptr<void> held = hold_cluster(tools, cluster);
-  require_ours(tools, cluster);
+  check_is_ours(tools, cluster);
   mark_if_there_is_room(tools, cluster);
   try {
     finish_delete(tools, provider, cluster);
   } catch (const Error& e) {
-    throw Error(e.kind(), "deleting cluster '" + name.value + "': " + e.what() +
-                              "; `fastgpu delete cluster " + name.value + "` tries again");
+    throw not_deleted(tools, cluster, e);
   }
 }
 

@@ -8,11 +8,11 @@
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
-#include "base/join.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
 #include "provision/ids.hpp"
 #include "provision/journal.hpp"
+#include "provision/merged_refusals.hpp"
 #include "provision/observe.hpp"
 
 namespace fastgpu::provision {
@@ -79,18 +79,12 @@ void forget_machine(Node& node) {
   node.private_address.clear();
 }
 
-/// Joins the refusals of the places in one error, with the kind of the first, best place. Quotes at
-/// most four.
+/// Joins the refusals of the places in one error, with the kind of the first, best place.
 Error as_one(const std::map<std::size_t, Error>& refusals) {
-  constexpr std::size_t kTold = 4;
-  std::set<std::string> told;
-  std::string all;
+  std::vector<std::string> sentences;
   for (const auto& [place, refusal] : refusals)
-    if (told.size() < kTold && told.insert(refusal.what()).second)
-      append_item(all, refusal.what(), "; and elsewhere ");
-  if (told.size() == kTold && refusals.size() > kTold)
-    all += "; all " + counted(refusals.size(), "place") + " that were asked refused";
-  return {refusals.begin()->second.kind(), all};
+    sentences.emplace_back(refusal.what());
+  return {refusals.begin()->second.kind(), merged_refusals(sentences)};
 }
 
 /// Returns true if another place may launch what one refused: the place is full, or, if others

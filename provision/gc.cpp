@@ -4,7 +4,9 @@
 #include <set>
 #include <system_error>
 
+#include "base/join.hpp"
 #include "base/outcome.hpp"
+#include "provision/bring_up.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/journal.hpp"
 #include "provision/providers.hpp"
@@ -58,14 +60,20 @@ void remove_one(const Tools& tools, Provider& provider, const Orphan& orphan, Gc
 void remove_orphans(const Tools& tools, const std::string& name, GcMode mode,
                     std::vector<Settled>& items) try {
   std::vector<ClusterId> known;
-  for (const Cluster& cluster : tools.store.clusters())
+  std::string on_record;
+  for (const Cluster& cluster : tools.store.clusters()) {
     known.push_back(cluster.id);
+    if (cluster.provider == name) append_item(on_record, cluster.name.value);
+  }
   Provider& provider = tools.providers(name);
-  const Orphans orphans = provider.orphans(known);
+  const Orphans orphans = ask(tools, "looking for orphans of provider " + name,
+                              [&] { return provider.orphans(known); });
   for (const Orphan& orphan : orphans.found)
     remove_one(tools, provider, orphan, mode, items);
   for (const Error& failure : orphans.failures)
     items.push_back({"", "looking for orphans of provider " + name, failure});
+  if (orphans.not_asked && !on_record.empty())
+    items.push_back({on_record, "looking for orphans of provider " + name, *orphans.not_asked});
 } catch (const Error& e) {
   items.push_back({"", "looking for orphans of provider " + name, e});
 }

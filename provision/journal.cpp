@@ -15,6 +15,10 @@ bool is_ours(const state::Intent& intent) {
   return contains(kOurs, intent.action);
 }
 
+bool is_unfinished(const state::Intent& intent) {
+  return intent.action != kMeetNode;
+}
+
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster) {
   std::vector<state::Intent> intents = store.open_intents(cluster);
   std::erase_if(intents, [](const state::Intent& intent) { return !is_ours(intent); });

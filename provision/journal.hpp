@@ -30,6 +30,10 @@ constexpr std::string_view kMeetNode = "meet-node";
 /// Returns true if provisioning opened `intent`, as opposed to a job or a copy.
 bool is_ours(const state::Intent& intent);
 
+/// Returns true for an open change that gc finishes if it was interrupted. A node that was not
+/// reached yet waits for the first command that uses it, and is no such change.
+bool is_unfinished(const state::Intent& intent);
+
 /// Returns the cluster's open intents that provisioning opened.
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster);
 

@@ -25,7 +25,8 @@ std::vector<Node> come(std::span<const Intent> expected, std::span<const Node> n
   for (const Intent& intent : expected)
     for (const Instance& instance : found) {
       const auto* index = std::get_if<state::NodeIndex>(&*intent.detail);
-      if (index == nullptr || index->value != instance.index || !is_free(nodes, instance.index))
+      if (index == nullptr || index->value != instance.index || !is_free(nodes, instance.index) ||
+          instance.state == InstanceState::gone)
         continue;
       late.push_back(
           {.cluster = intent.cluster, .index = instance.index, .name = {intent.subject}});

@@ -44,6 +44,10 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
 /// Removes the cluster, in any state.
 void delete_cluster(const Tools& tools, const ClusterName& name);
 
+/// Asks the cluster's place for its machines. Throws as delete_cluster would if the place does not
+/// answer, or if another state directory has taken the cluster over. Changes nothing.
+void check_may_delete(const Tools& tools, const ClusterName& name);
+
 /// Starts or stops all nodes. Nodes that are in the new state already are left alone. If some nodes
 /// fail, the others keep their new state and the failure is thrown.
 ClusterView start_cluster(const Tools& tools, const ClusterName& name);

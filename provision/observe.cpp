@@ -83,7 +83,9 @@ ClusterView observe(ClusterView stored, std::span<const Instance> found,
     const Instance* instance = find_instance(found, node);
     if (instance == nullptr && just_asked_for.contains(node.name)) continue;
     node.state = observed(node.state, instance);
-    if (instance != nullptr) note_instance(node, *instance);
+    // A machine that has ended must not become the machine of a node that has none.
+    const bool is_there = instance != nullptr && instance->state != InstanceState::gone;
+    if (is_there) note_instance(node, *instance);
   }
   const ClusterState state = stored.cluster.state;
   if (state != ClusterState::creating && state != ClusterState::deleting)
@@ -99,6 +101,12 @@ ClusterState state_of(std::span<const state::Node> nodes) {
   if (all(NodeState::running)) return ClusterState::running;
   if (all(NodeState::stopped)) return ClusterState::stopped;
   return ClusterState::degraded;
+}
+
+std::string start_command(const ClusterName& cluster, std::span<const state::Node> nodes) {
+  const bool has_lost =
+      std::ranges::find(nodes, NodeState::lost, &state::Node::state) != nodes.end();
+  return "fastgpu start cluster " + cluster.value + (has_lost ? " --replace-lost" : "");
 }
 
 std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found) {

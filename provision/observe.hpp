@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "provision/provider.hpp"
@@ -45,6 +46,10 @@ ClusterView observe(ClusterView stored, std::span<const Instance> found,
 
 /// Returns running or stopped if all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);
+
+/// Returns the command that makes all these nodes run: "fastgpu start cluster demo", with
+/// --replace-lost if one of them is lost.
+std::string start_command(const ClusterName& cluster, std::span<const state::Node> nodes);
 
 /// Returns the instances whose token belongs to none of `nodes`: they are not in use.
 std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found);

@@ -64,7 +64,8 @@ PlanStep step_for(int index, const ClusterSpec& wanted, const FoundCluster& foun
   for (const state::Node& node : found.nodes) {
     if (node.index != index) continue;
     step.name = node.name;
-    if (const Instance* instance = find_instance(found.instances, node)) {
+    const Instance* instance = find_instance(found.instances, node);
+    if (instance != nullptr && instance->state != InstanceState::gone) {
       step.kind = PlanStepKind::adopt_node;
       step.instance_id = instance->id;
     }

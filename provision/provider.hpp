@@ -75,6 +75,9 @@ struct Orphans {
   std::vector<Orphan> found{};
   /// The failures of places that could not be asked; each names its place.
   std::vector<Error> failures{};
+  /// The reason why the provider was not asked at all: it lacks credentials. Only a failure if
+  /// something of it is on record.
+  std::optional<Error> not_asked{};
 };
 
 /// A place that has machines. A provider keeps nothing between calls: `state::Cluster` has the

@@ -9,8 +9,9 @@ struct ProviderInfo {
   std::string_view name;
   std::string_view description;
   bool is_cloud = false;
-  bool has_timer = false;     ///< True if it ends machines by a timer of its own.
-  bool can_stop_spot = true;  ///< True if spot machines can be stopped and started again.
+  bool has_timer = false;       ///< True if it ends machines by a timer of its own.
+  bool can_stop_spot = true;    ///< True if spot machines can be stopped and started again.
+  bool has_spot_prices = true;  ///< True if the cloud's API returns the prices of spot machines.
   /// True if the cluster file lists the hosts, which fastgpu neither makes nor stops nor deletes.
   bool needs_hosts_file = false;
   /// True if nodes are processes of this machine: their first process ends them.

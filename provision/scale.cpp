@@ -102,10 +102,9 @@ void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep)
 
 void check_may_grow(const ClusterView& view, std::size_t wanted) {
   if (wanted <= view.nodes.size() || view.cluster.state == state::ClusterState::running) return;
-  const std::string& name = view.cluster.name.value;
-  throw Error(ErrorKind::conflict, "cluster '" + name +
-                                       "' does not run on all its nodes: `fastgpu start cluster " +
-                                       name + "` before adding nodes");
+  throw Error(ErrorKind::conflict,
+              "cluster '" + view.cluster.name.value + "' does not run on all its nodes: `" +
+                  start_command(view.cluster.name, view.nodes) + "` before adding nodes");
 }
 
 }  // namespace

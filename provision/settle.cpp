@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "provision/bring_up.hpp"
 #include "provision/journal.hpp"
 #include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
+#include "provision/providers.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
 #include "provision/unmet_nodes.hpp"
@@ -59,6 +61,23 @@ void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
   });
 }
 
+/// Returns the change that could not be settled, and what that may cost.
+std::string unsettled_text(const Cluster& cluster) {
+  const std::string costs = is_cloud(cluster.provider) ? "its machines may still run and cost money"
+                                                       : "its nodes may still run";
+  switch (cluster.state) {
+    case ClusterState::creating:
+      return "could not roll its unfinished creation back: " + costs;
+    case ClusterState::deleting:
+      return "could not finish its deletion: " + costs;
+    case ClusterState::running:
+    case ClusterState::stopped:
+    case ClusterState::degraded:
+      return "could not finish an interrupted change: " + costs;
+  }
+  return {};
+}
+
 void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_made,
                 std::vector<Settled>& done) {
   std::optional<Cluster> cluster = tools.store.find_cluster(id);
@@ -70,10 +89,12 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
   cluster = tools.store.find_cluster(id);
   if (!cluster || cluster->name != name) return;
   try {
-    for (Settled& settled : settle_cluster(tools, *cluster, half_made))
+    const std::string what = "finishing interrupted changes of cluster " + name.value;
+    for (Settled& settled :
+         ask(tools, what, [&] { return settle_cluster(tools, *cluster, half_made); }))
       done.push_back(std::move(settled));
   } catch (const Error& e) {
-    done.push_back({cluster->name.value, "could not be settled", e});
+    done.push_back({cluster->name.value, unsettled_text(*cluster), e});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/fault_point.hpp"
 #include "base/join.hpp"
+#include "provision/bring_up.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/cluster_lock.hpp"
 #include "provision/ids.hpp"
@@ -21,6 +22,11 @@ using state::NodeState;
 
 bool is_others(const Instance& instance) {
   return !instance.owner.empty();
+}
+
+/// Returns "asking aws for the machines of cluster demo".
+std::string question_about(const state::Cluster& cluster) {
+  return "asking " + cluster.provider + " for the machines of cluster " + cluster.name.value;
 }
 
 void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machines) {
@@ -76,28 +82,40 @@ void require_ours(const state::Cluster& cluster, std::span<const Instance> found
 }
 
 void require_ours(const Tools& tools, const state::Cluster& cluster) {
-  require_ours(cluster, tools.providers(cluster.provider).list(cluster));
+  require_ours(cluster, ask(tools, question_about(cluster),
+                            [&] { return tools.providers(cluster.provider).list(cluster); }));
 }
 
-void check_forgettable(const Tools& tools, const ClusterName& name) {
+std::optional<Error> check_forgettable(const Tools& tools, const ClusterName& name) {
   const state::Cluster cluster = require_cluster(tools.store, name);
-  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  std::vector<Instance> found;
+  try {
+    found = ask(tools, question_about(cluster),
+                [&] { return tools.providers(cluster.provider).list(cluster); });
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::denied) throw;
+    return e;
+  }
+  std::erase_if(found,
+                [](const Instance& machine) { return machine.state == InstanceState::gone; });
   if (!std::ranges::all_of(found, is_others))
     throw Error(ErrorKind::conflict,
                 "cluster '" + name.value +
                     "' has machines that no other state directory owns, and would have no "
                     "owner: `fastgpu delete cluster " +
                     name.value + "` deletes it");
+  return std::nullopt;
 }
 
-void forget_cluster(const Tools& tools, const ClusterName& name) {
+std::optional<Error> forget_cluster(const Tools& tools, const ClusterName& name) {
   require_cluster(tools.store, name);
   const state::ClusterLock lock = lock_cluster(tools, name);
   const state::Cluster cluster = require_cluster(tools.store, name);
-  check_forgettable(tools, name);
+  auto unasked = check_forgettable(tools, name);
   remove_key_files(tools.store.directory(), cluster.id);
   fault_point("takeover:files_removed");
   erase_record(tools, cluster);
+  return unasked;
 }
 
 Recovered recovered(const ClusterRecord& record, std::span<const Instance> found) {

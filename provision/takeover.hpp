@@ -1,6 +1,7 @@
 // A cluster that several state directories know. Only one at a time owns its machines.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "provision/cluster_record.hpp"
@@ -21,11 +22,12 @@ bool is_taken(std::span<const Instance> found) noexcept;
 
 /// Erases the record of a cluster that another state directory has taken over as a whole, or of
 /// which no machine is left. Only the record and the cluster's files here are removed. Throws
-/// conflict for one that is ours.
-void forget_cluster(const Tools& tools, const ClusterName& name);
+/// conflict for one that is ours. Without credentials that cannot be checked: the record is erased
+/// all the same, and the reason is returned; machines may then have no owner.
+std::optional<Error> forget_cluster(const Tools& tools, const ClusterName& name);
 
-/// Throws as forget_cluster would, and changes nothing.
-void check_forgettable(const Tools& tools, const ClusterName& name);
+/// Throws and returns as forget_cluster would, and changes nothing.
+std::optional<Error> check_forgettable(const Tools& tools, const ClusterName& name);
 
 /// The record's nodes after a comparison with the provider's findings.
 struct Recovered {

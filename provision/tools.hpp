@@ -33,11 +33,11 @@ class Reachability {
 
   /// Waits until each node accepts our login over SSH, with its pinned host key. Returns one
   /// outcome for each node: timeout after `deadline`, interrupted after a cancel. Never throws for
-  /// a node.
+  /// a node. Calls `look` from time to time while nodes do not answer; its exception ends the wait.
   virtual std::vector<HostResult<Reached>> wait(const state::Cluster& cluster,
                                                 std::span<const state::Node> nodes,
-                                                Clock::time_point deadline,
-                                                const Cancel& cancel) = 0;
+                                                Clock::time_point deadline, const Cancel& cancel,
+                                                const std::function<void()>& look) = 0;
 };
 
 /// Work inside nodes that answer. Each call returns one outcome for each node, and may be repeated.
@@ -70,6 +70,10 @@ class ClusterEvents {
   virtual ~ClusterEvents() = default;
   virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
   virtual void step_finished(std::string_view /*step*/) {}  ///< The text of the start.
+  /// Reports that a place is asked, which usually takes no time: "looking for orphans of provider
+  /// aws". Shown until the next step, or until `asked`.
+  virtual void asking(std::string_view /*what*/) {}
+  virtual void asked() {}
   virtual void node_changed(const state::Node& /*node*/) {}
   /// Reports that one place had no room; the next one is tried.
   virtual void moving_on(std::string_view /*reason*/) {}

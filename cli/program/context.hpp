@@ -29,6 +29,7 @@ class UiMessages final : public Messages {
   void warn(std::string_view line) override { ui_.warn(line); }
   void note(std::string_view line) override { ui_.note(line); }
   void progress(std::string_view step) override { ui_.progress(step); }
+  void waiting(std::string_view what) override { ui_.waiting(what); }
   void end_progress() override { ui_.end_progress(); }
 
  private:

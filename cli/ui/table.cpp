@@ -156,13 +156,29 @@ bool is_unknown(std::string_view text) {
 }
 
 /// Reads a number with a unit, such as "0.53 USD/h" or "0/h", or without one.
-std::optional<SortKey> with_unit(const std::string& text) {
+std::optional<SortKey> number_with_unit(const std::string& text) {
   char* rest = nullptr;
   const double number = std::strtod(text.c_str(), &rest);
   const std::string_view unit(rest);
   if (rest == text.c_str() || (!unit.empty() && unit.front() != ' ' && unit != "/h"))
     return std::nullopt;
   return SortKey{.kind = SortKey::Kind::quantity, .quantity = number, .unit = std::string(unit)};
+}
+
+bool is_price(const SortKey& key) {
+  return key.unit.ends_with("/h");
+}
+
+/// Reads a number with a unit and perhaps a remark: "3 (1 lost)". If a price has the price in
+/// another currency as its remark, that one counts, because it is comparable with other rows:
+/// "13.46 CNY/h (2.03 USD/h)".
+std::optional<SortKey> with_unit(const std::string& text) {
+  const std::size_t begin = text.find(" (");
+  if (begin == std::string::npos || text.back() != ')') return number_with_unit(text);
+  const auto key = number_with_unit(text.substr(0, begin));
+  if (!key || !is_price(*key)) return key;
+  const auto remark = number_with_unit(text.substr(begin + 2, text.size() - begin - 3));
+  return remark && is_price(*remark) ? remark : key;
 }
 
 /// Reads a duration or a size: "3m", "1h30m", "86 MB".

@@ -54,8 +54,9 @@ Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
                     Titles titles = Titles::shown);
 
 /// Returns the indexes of the rows in the order of the column `title`, in any case; "idle-stop"
-/// means IDLE STOP. Numbers, durations and sizes are sorted by value, names by the numbers in them
-/// (node-2 before node-10). Unknown values come last. Throws ErrorKind::usage, with the names of
+/// means IDLE STOP. Numbers, durations and sizes are sorted by value, prices by currency and value,
+/// or by the comparable price beside them, names by the numbers in them (node-2 before node-10).
+/// Unknown values come last. Throws ErrorKind::usage, with the names of
 /// the columns, for an unknown column.
 std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title);
 

@@ -191,10 +191,13 @@ void check_guards(const Guards& guards, const std::string& provider,
     throw Error(ErrorKind::usage,
                 "guards stop or delete machines, but fastgpu never stops or deletes the hosts of a "
                 "static cluster");
-  if (guards.max_cost && (!price || price->amount <= 0))
-    throw Error(ErrorKind::usage,
-                "--max-cost needs a price, but the price of this cluster is unknown: use "
-                "--max-life instead");
+  if (guards.max_cost && (!price || price->amount <= 0)) {
+    const bool is_never_known = is_spot && !provision::provider_info(provider).has_spot_prices;
+    throw Error(ErrorKind::usage, "--max-cost needs a price, but " +
+                                      (is_never_known ? provider + " has no prices of spot machines"
+                                                      : "the price of this cluster is unknown") +
+                                      ": use --max-life instead");
+  }
 }
 
 bool nodes_hold_guards(Services& services, const state::Cluster& cluster) {

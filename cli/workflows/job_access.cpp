@@ -65,12 +65,15 @@ void lose(Services& services, state::Job& job, const std::string& why,
   launcher::mark_ended(services.store(), job, outcome);
 }
 
-/// Ends a job whose fastgpu ended before it had started it.
+/// Ends a job whose fastgpu ended before it had started it, unless its engine cannot stop it now.
+/// The record may have the reason.
 void end_cut_short(Services& services, launcher::JobEngine& engine, const std::string& run,
                    state::Job& job) {
   // The command that starts the job may still be on its way. The node ignores it after a stop.
-  engine.stop(run, *job.record);
-  lose(services, job, "the fastgpu that started it has ended");
+  if (!engine.stop(run, *job.record).front().ok()) return;
+  lose(services, job,
+       job.reason.empty() ? "the fastgpu that started it has ended"
+                          : "nothing of it runs; " + job.reason);
 }
 
 /// Asks the engine about the job, and records its answer.
@@ -84,7 +87,7 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   else if (glance.is_unknown && job.state == state::JobState::starting &&
            JobOwner(services.state_directory(), job.id).held())
     end_cut_short(services, *engine, run, job);
-  else if (!record.engine_job.id.empty())
+  else if (!record.engine_job.id.empty() || !glance.engine_id.empty())
     launcher::note_glance(services.store(), job, glance);
 }
 

@@ -31,6 +31,20 @@ void ProgressEvents::step_finished(std::string_view) {
   messages_.end_progress();
 }
 
+void ProgressEvents::asking(std::string_view what) {
+  try {
+    messages_.waiting(what);
+  } catch (const Error&) {  // An unwritable stderr must not stop the operation.
+  }
+}
+
+void ProgressEvents::asked() {
+  try {
+    messages_.end_progress();
+  } catch (const Error&) {  // An unwritable stderr must not stop the operation.
+  }
+}
+
 void ProgressEvents::moving_on(std::string_view reason) {
   try {
     messages_.end_progress();

@@ -32,6 +32,8 @@ class ProgressEvents final : public provision::ClusterEvents {
   explicit ProgressEvents(Messages& messages) : messages_(messages) {}
   void step_started(std::string_view step) override;
   void step_finished(std::string_view step) override;
+  void asking(std::string_view what) override;
+  void asked() override;
   void moving_on(std::string_view reason) override;
   void replacing(std::string_view reason) override;
   void shrunk(std::size_t wanted, std::size_t got) override;

@@ -178,12 +178,10 @@ void try_writing(const std::filesystem::path& directory) {
   write_all(file.get(), {kPage.data(), kPage.size()}, "writing to " + directory.string());
 }
 
-/// Returns the number of steps that gc would finish. A node that was not reached yet waits for the
-/// first command that uses it.
+/// Returns the number of steps that gc would finish.
 std::size_t unfinished_steps(const state::Store& store) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      store.open_intents(),
-      [](const state::Intent& intent) { return intent.action != provision::kMeetNode; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(store.open_intents(), provision::is_unfinished));
 }
 
 Check check_state(const std::filesystem::path& directory) {

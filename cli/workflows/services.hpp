@@ -34,6 +34,8 @@ class Messages {
   virtual void note(std::string_view line) = 0;
   /// Reports the present step; the last one is shown until end_progress().
   virtual void progress(std::string_view step) = 0;
+  /// Reports a wait that is usually short: without a terminal, it is shown only if it lasts.
+  virtual void waiting(std::string_view what) = 0;
   virtual void end_progress() = 0;
 };
 

@@ -33,7 +33,8 @@ Error explained(const state::Cluster& cluster, const Error& e) {
 }  // namespace
 
 Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const state::Node> nodes,
-                               Clock::time_point deadline, const Cancel& cancel) {
+                               Clock::time_point deadline, const Cancel& cancel,
+                               const std::function<void()>& look) {
   const ClusterHosts where(store_, cluster);
   std::vector<ssh::Host> hosts;
   for (const state::Node& node : nodes)
@@ -42,7 +43,8 @@ Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const st
       std::chrono::duration_cast<milliseconds>(deadline - std::min(clock_.now(), deadline));
   const ssh::ReachOptions options{.limit = std::min(left, kLongestWait),
                                   .first_pause = kFirstPause,
-                                  .denied_limit = kDeniedLimit};
+                                  .denied_limit = kDeniedLimit,
+                                  .look = look};
   Outcomes out;
   for (const auto& reached : ssh::wait_until_reachable(client_, hosts, options, cancel)) {
     if (reached.ok())

@@ -23,8 +23,8 @@ class SshReachability final : public provision::Reachability, public provision::
 
   std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
                                                    std::span<const state::Node> nodes,
-                                                   Clock::time_point deadline,
-                                                   const Cancel& cancel) override;
+                                                   Clock::time_point deadline, const Cancel& cancel,
+                                                   const std::function<void()>& look) override;
   std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& cluster,
                                                       std::span<const state::Node> nodes,
                                                       const Cancel& cancel) override;

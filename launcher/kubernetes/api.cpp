@@ -6,6 +6,7 @@
 #include "base/names.hpp"
 #include "base/random.hpp"
 #include "base/wait.hpp"
+#include "launcher/kubernetes/refusal.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -14,25 +15,9 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostMessage = 400;
 constexpr std::size_t kLargestObject = 8U << 20U;
 /// A log stream that brings nothing for this long is opened again.
 constexpr std::chrono::seconds kSilence{120};
-
-/// Returns the message of the server's own error object; the status code without one.
-std::string message_of(const http::Response& response) {
-  const json status = try_parse_json(response.body);
-  if (status.is_object() && status.value("kind", json()) == "Status") {
-    const json message = status.value("message", json());
-    if (message.is_string() && !message.get<std::string>().empty())
-      return printable(message.get<std::string>(), kMostMessage);
-  }
-  return "HTTP status " + std::to_string(response.status);
-}
-
-bool is_worth_repeating(int status) {
-  return status == 429 || status >= 500;
-}
 
 std::optional<milliseconds> retry_after(const http::Response& response) {
   const auto header = response.header("Retry-After");
@@ -46,6 +31,11 @@ json object_in(const http::Response& response, const std::string& path) {
   if (!object.is_object())
     throw Error(ErrorKind::remote, "the answer to " + path + " is not an object");
   return object;
+}
+
+/// Returns true for the failure of a request that cannot be made here: nothing of it is sent.
+bool is_unsendable(const Error& e) {
+  return e.kind() == ErrorKind::usage || e.kind() == ErrorKind::local;
 }
 
 std::string key_of(const json& object) {
@@ -72,38 +62,44 @@ http::Request KubernetesApi::request(const std::string& method, const std::strin
 }
 
 Error KubernetesApi::failure_of(const http::Response& response) const {
-  const std::string message = message_of(response);
-  const std::string where = "Kubernetes (context " + access_.context + "): ";
-  if (response.status == 401)
-    return {ErrorKind::denied, where + "the server refuses the login: " + message +
-                                   "; a token or certificate may have expired"};
-  if (response.status == 403) return {ErrorKind::denied, where + message};
-  if (response.status == 404) return {ErrorKind::not_found, where + message};
-  if (response.status == 409) return {ErrorKind::conflict, where + message};
-  if (is_worth_repeating(response.status)) return {ErrorKind::transient, where + message};
-  return {ErrorKind::remote, where + message};
+  return refusal(response, access_.context);
 }
 
 http::Response KubernetesApi::send(const http::Request& request, const Cancel& cancel) {
+  const std::string where = "Kubernetes (context " + access_.context + ")";
   try {
     return client_.send(request, cancel);
+  } catch (const http::RequestNotSent& e) {
+    throw http::RequestNotSent(e.during(where));
   } catch (const Error& e) {
-    throw e.during("Kubernetes (context " + access_.context + ")");
+    throw e.during(where);
   }
 }
 
 http::Response KubernetesApi::send_until_answered(const http::Request& request,
                                                   const Cancel& cancel) {
+  Effect effect = Effect::none;
+  return send_until_answered(request, cancel, effect);
+}
+
+http::Response KubernetesApi::send_until_answered(const http::Request& request,
+                                                  const Cancel& cancel, Effect& effect) {
   const auto start = SteadyClock::now();
   for (int number = 1;; ++number) {
     http::Tried tried{.attempts = number};
     std::optional<Error> failure;
+    cancel.check();
     try {
       http::Response response = send(request, cancel);
-      if (!is_worth_repeating(response.status)) return response;
+      if (response.status >= 500) effect = Effect::possible;
+      if (!is_worth_repeating(response)) return response;
       failure = failure_of(response);
       tried.retry_after = retry_after(response);
+    } catch (const http::RequestNotSent& e) {
+      if (e.kind() != ErrorKind::transient) throw;
+      failure = e;
     } catch (const Error& e) {
+      if (!is_unsendable(e)) effect = Effect::possible;
       if (e.kind() != ErrorKind::transient) throw;
       failure = e;
     }
@@ -111,7 +107,6 @@ http::Response KubernetesApi::send_until_answered(const http::Request& request,
     const auto wait = http::next_wait(backoff_, tried, random_part());
     if (!wait) throw Error(*failure);
     wait_or_cancel(*wait, cancel);
-    cancel.check();
   }
 }
 
@@ -124,16 +119,30 @@ std::optional<json> KubernetesApi::find(const std::string& path, const Cancel& c
 
 json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json& object,
                            const std::string& key, const Cancel& cancel) {
+  Effect effect = Effect::none;
+  try {
+    return create(path, object, key, cancel, effect);
+  } catch (const Error& e) {
+    if (effect == Effect::possible) throw UnclearCreation(e);
+    throw;
+  }
+}
+
+json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json& object,
+                           const std::string& key, const Cancel& cancel, Effect& effect) {
   http::Request post = request("POST", path);
   post.headers.push_back({"Content-Type", "application/json"});
   post.body = object.dump();
-  const http::Response response = send_until_answered(post, cancel);
-  if (response.status == 200 || response.status == 201 || response.status == 202)
+  const http::Response response = send_until_answered(post, cancel, effect);
+  if (response.status / 100 == 2) {
+    effect = Effect::possible;  // Also if its answer cannot be read.
     return object_in(response, path);
-  if (response.status == 409) {
+  }
+  if (response.status == 409 && effect == Effect::possible) {
     const std::string name = object.at("metadata").at("name").get<std::string>();
     const auto there = find(path + "/" + name, cancel);
     if (there && key_of(*there) == key) return *there;  // An earlier try arrived after all.
+    if (there) effect = Effect::none;                   // The name is that of another object.
   }
   throw failure_of(response);
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "base/cancel.hpp"
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "http/backoff.hpp"
 #include "http/client.hpp"
@@ -15,8 +17,16 @@
 
 namespace fastgpu::launcher {
 
+/// Thrown by KubernetesApi::create() when the object may exist: a request was sent, and no answer
+/// shows its effect. The kind is that of the last failure.
+class UnclearCreation : public Error {
+ public:
+  explicit UnclearCreation(const Error& why) : Error(why) {}
+};
+
 /// All calls throw
 /// - denied for a login that the server refuses (401, 403)
+/// - capacity for an exceeded quota
 /// - transient if the server does not answer, or with 429 or 5xx, also after repetitions
 /// - remote for an answer that is not understood, and for any other status.
 class KubernetesApi {
@@ -30,7 +40,8 @@ class KubernetesApi {
   std::optional<nlohmann::json> find(const std::string& path, const Cancel& cancel);
 
   /// Creates an object, whose `key` is an annotation that nothing else has: if a try was lost and
-  /// the object exists with this key, it is ours. Throws conflict if it exists with another one.
+  /// the object exists with this key, it is ours. Throws conflict if it exists with another one,
+  /// and UnclearCreation if it may have been created; after any other exception it was not.
   nlohmann::json create(const std::string& path, const nlohmann::ordered_json& object,
                         const std::string& key, const Cancel& cancel);
 
@@ -52,7 +63,13 @@ class KubernetesApi {
  private:
   http::Request request(const std::string& method, const std::string& path) const;
   http::Response send(const http::Request& request, const Cancel& cancel);
+  /// Whether the tries of a request may have changed something although no answer shows it.
+  enum class Effect : std::uint8_t { none, possible };
   http::Response send_until_answered(const http::Request& request, const Cancel& cancel);
+  http::Response send_until_answered(const http::Request& request, const Cancel& cancel,
+                                     Effect& effect);
+  nlohmann::json create(const std::string& path, const nlohmann::ordered_json& object,
+                        const std::string& key, const Cancel& cancel, Effect& effect);
   Error failure_of(const http::Response& response) const;
 
   http::Client& client_;

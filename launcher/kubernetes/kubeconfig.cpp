@@ -1,8 +1,11 @@
 #include "launcher/kubernetes/kubeconfig.hpp"
 
+#include <vector>
+
 #include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::launcher {
@@ -10,18 +13,32 @@ namespace {
 
 using config::Value;
 
+/// Returns the sentence on an entry that a list of the kubeconfig lacks, with what to write
+/// instead.
+std::string unknown_entry(const std::string& part, const std::string& name,
+                          const std::vector<std::string>& known) {
+  constexpr std::size_t kMostShown = 300;
+  const std::string near = nearest_name(name, known);
+  return "the kubeconfig has no " + part + " '" + printable(name) + "'" +
+         (near.empty() ? "" : ", did you mean '" + printable(near) + "'?") +
+         (known.empty() ? "" : " (" + printable(joined(known), kMostShown) + ")");
+}
+
 /// Returns the value of a part such as `cluster` in the entry with that name of a list such as
 /// `clusters`.
 Value named_part(const Value& root, const char* list, const char* part, const std::string& name) {
   const auto entries = root.find(list);
   if (!entries) throw root.error(std::string("the kubeconfig has no '") + list + "'");
+  std::vector<std::string> known;
   for (const Value& entry : entries->list()) {
     const auto own_name = entry.find("name");
-    if (!own_name || own_name->text() != name) continue;
+    if (!own_name) continue;
+    known.push_back(own_name->text());
+    if (known.back() != name) continue;
     if (const auto found = entry.find(part)) return *found;
     throw entry.error(std::string("'") + part + "' is missing");
   }
-  throw entries->error("'" + printable(name) + "' is not in the list '" + list + "'");
+  throw entries->error(unknown_entry(part, name, known));
 }
 
 std::string text_or(const Value& map, const char* key, const std::string& fallback = {}) {

@@ -1,6 +1,7 @@
 #include "provision/cloud/batches.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "provision/cloud/ownership.hpp"
@@ -34,8 +35,17 @@ bool is_alive(const Machine& machine) {
   return state_of(machine.state) != InstanceState::gone;
 }
 
-bool is_listed(const Machine& machine) {
-  return is_alive(machine) || machine.state == MachineState::failed;
+bool has_ended(const Machine& machine) {
+  return machine.state == MachineState::ending || machine.state == MachineState::gone;
+}
+
+/// Returns the instance of a machine that has ended. It is only returned as the node of its index,
+/// so that the node is known to be lost; a machine that replaces it takes its place.
+std::optional<Instance> ended_instance(const Machine& machine, std::span<const Machine> here,
+                                       const Place& place, PublicAddress which) {
+  const bool is_replaced = machine_of(here, machine.index) != nullptr;
+  if (machine.index < 0 || is_replaced || !is_at(machine, place)) return std::nullopt;
+  return instance_of(machine, which);
 }
 
 }  // namespace
@@ -102,7 +112,10 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
     if (is_at(machine, place)) here.push_back(machine);
   std::vector<Instance> result;
   for (const Machine& machine : machines) {
-    if (!is_listed(machine)) continue;
+    if (has_ended(machine)) {
+      if (const auto ended = ended_instance(machine, here, place, which)) result.push_back(*ended);
+      continue;
+    }
     // A machine of unknown index may be any node: its id decides.
     const Machine* node = machine.index < 0 ? nullptr : machine_of(here, machine.index);
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);

@@ -29,9 +29,9 @@ const Machine* machine_of(std::span<const Machine> machines, int index);
 const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index);
 
 /// Returns the machines in the form of the provider interface; one that failed to start counts as
-/// gone. All machines at other places, and all but one of several for the same node, get a token
-/// that no node has, so that they count as strays. Machines of other owners than `owner` get that
-/// owner's name.
+/// gone. One that has ended is returned as gone if no other one has its index. All living machines
+/// at other places, and all but one of several for the same node, get a token that no node has, so
+/// that they count as strays. Machines of other owners than `owner` get that owner's name.
 std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
                                    const std::string& owner,
                                    PublicAddress which = PublicAddress::all);

@@ -36,6 +36,29 @@ std::string host_of(const std::string& url) {
   return url.substr(begin, url.find_first_of("/?", begin) - begin);
 }
 
+/// Returns true if a wrong clock of ours may be the reason for such a refusal.
+bool may_be_skewed(FailureKind kind) {
+  return kind == FailureKind::clock_skew || kind == FailureKind::credentials ||
+         kind == FailureKind::expired;
+}
+
+/// Returns the wait before the next attempt, shortened if the time limit comes first; absent if it
+/// has passed, or passes before the time that the cloud asks for.
+std::optional<milliseconds> within_limit(milliseconds pause, const http::Tried& tried,
+                                         const Cancel& cancel) {
+  if (cancel.retry_deadline() == Cancel::time_point::max()) return pause;
+  const auto left = duration_cast<milliseconds>(cancel.retry_deadline() - steady_clock::now());
+  if (left.count() <= 0 || tried.retry_after.value_or(milliseconds(0)) > left) return std::nullopt;
+  return std::min(pause, left);
+}
+
+Error lost_for_good(std::string_view cloud, const Error& lost, bool is_out_of_time) {
+  const Error named = lost.during(cloud);
+  if (!is_out_of_time) return named;
+  return {ErrorKind::timeout,
+          std::string(named.what()) + "; --timeout leaves no time for another attempt"};
+}
+
 }  // namespace
 
 void wait_for(milliseconds duration, const Cancel& cancel) {
@@ -81,19 +104,21 @@ std::chrono::seconds Caller::ahead() {
   return ahead_;
 }
 
-bool Caller::set_clock(const Attempt& made) {
+Caller::Clocks Caller::set_clock(const Attempt& made) {
   const auto offset = http::clock_offset(made.response->header("Date"), system_clock::now());
-  if (!offset || std::chrono::abs(*offset - made.ahead) < kSmallSkew) return false;
+  if (!offset) return Clocks::unknown;
+  if (std::chrono::abs(*offset - made.ahead) < kSmallSkew) return Clocks::agree;
   const std::lock_guard lock(mutex_);
   ahead_ = *offset;
-  return true;
+  return Clocks::differ;
 }
 
 Caller::Attempt Caller::send(const CloudCall& call, const Cancel& cancel) {
   http::Request request = call.request;
   request.largest_answer = kLargestAnswer;
   Attempt made{.ahead = ahead()};
-  dialect_.sign(request, call, credentials().keys, system_clock::now() + made.ahead);
+  const credentials::Credentials found = credentials();
+  dialect_.sign(request, call, found.keys, system_clock::now() + made.ahead);
   try {
     made.response = tools_.http.send(request, cancel);
     fault_point("cloud:answered");
@@ -120,7 +145,10 @@ Caller::Attempt Caller::send(const CloudCall& call, const Cancel& cancel) {
                                        " (" + std::to_string(made.response->body.size()) +
                                        " bytes): it was not parsed");
   made.failure = dialect_.failure_in(*made.response);
-  if (made.failure) made.failure->cloud = dialect_.cloud();
+  if (made.failure) {
+    made.failure->cloud = dialect_.cloud();
+    made.failure->credentials = found.source;
+  }
   if (made.failure && !made.failure->retry_after)
     if (const auto header = made.response->header("Retry-After"))
       made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());
@@ -152,19 +180,27 @@ Caller::Reply Caller::try_call(const CloudCall& call, const Cancel& cancel) {
   for (int number = 1;; ++number) {
     Attempt made = watched(call, number, cancel);
     if (!made.failure && !made.lost) return std::move(*made.response);
-    const bool is_skewed = made.failure && (made.failure->kind == FailureKind::clock_skew ||
-                                            made.failure->kind == FailureKind::credentials);
-    if (is_skewed && !has_set_clock && set_clock(made)) {
-      has_set_clock = true;
-      continue;
+    if (made.failure && may_be_skewed(made.failure->kind)) {
+      const Clocks clocks = set_clock(made);
+      if (clocks == Clocks::differ && !has_set_clock) {
+        has_set_clock = true;
+        continue;
+      }
+      if (clocks == Clocks::agree && made.failure->kind == FailureKind::clock_skew)
+        made.failure->kind = FailureKind::expired;
     }
     std::optional<milliseconds> pause;
+    bool is_out_of_time = false;
     if (made.is_worth_repeating(call, number)) {
       http::Tried tried{.attempts = number, .elapsed = since(start)};
       if (made.failure) tried.retry_after = made.failure->retry_after;
       pause = http::next_wait(tools_.backoff, tried, tools_.random());
+      const bool may_go_on = pause.has_value();
+      if (pause) pause = within_limit(*pause, tried, cancel);
+      is_out_of_time = may_go_on && !pause;
     }
-    if (!pause && made.lost) throw made.lost->during(std::string(dialect_.cloud()));
+    if (made.failure) made.failure->is_out_of_time = is_out_of_time;
+    if (!pause && made.lost) throw lost_for_good(dialect_.cloud(), *made.lost, is_out_of_time);
     if (!pause) return std::move(*made.failure);
     tools_.wait(*pause, cancel);
     cancel.check();

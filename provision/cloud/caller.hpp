@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -90,9 +91,10 @@ class Caller {
 
   using Reply = std::variant<http::Response, Failure>;
 
-  /// Calls the API. Repeats within the backoff's limits if a repetition may help, and corrects the
-  /// clock once if the cloud's differs. Throws transient without any answer, interrupted after a
-  /// cancel.
+  /// Calls the API. Repeats within the backoff's limits if a repetition may help, until
+  /// `cancel.retry_deadline()`, and corrects the clock once if the cloud's differs. A refusal for a
+  /// clock that is right means expired credentials. Throws transient without any answer, timeout
+  /// without one at the deadline, interrupted after a cancel.
   Reply try_call(const CloudCall& call, const Cancel& cancel);
 
   /// Calls as try_call does, but a refusal throws error_of(refusal, doing).
@@ -109,9 +111,10 @@ class Caller {
   Attempt send(const CloudCall& call, const Cancel& cancel);
   Attempt watched(const CloudCall& call, int number, const Cancel& cancel);
   std::chrono::seconds ahead();
-  /// Corrects the clock from an attempt's answer. Returns false if the attempt was signed with that
-  /// time already.
-  bool set_clock(const Attempt& made);
+  enum class Clocks : std::uint8_t { unknown, agree, differ };
+  /// Compares the time with which an attempt was signed with the time of its answer, and corrects
+  /// the clock if they differ.
+  Clocks set_clock(const Attempt& made);
 
   ApiTools tools_;
   const Dialect& dialect_;

@@ -119,6 +119,14 @@ class Cloud {
   virtual std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                         const Cancel& cancel) = 0;
 
+  /// Returns the machines of one cluster, and those that are gone for as long as the cloud lists
+  /// them. A machine that is listed as gone has ended; one that is missing may only be new.
+  virtual std::vector<Machine> machines_and_ended(const std::string& region,
+                                                  const state::ClusterId& cluster,
+                                                  const Cancel& cancel) {
+    return machines(region, cluster, cancel);
+  }
+
   virtual void start(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel) = 0;
 

@@ -94,7 +94,7 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
 }
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
-  return instances_of(machines_of(cloud_, cluster, never_), place_of(cluster),
+  return instances_of(machines_and_ended_of(cloud_, cluster, never_), place_of(cluster),
                       owner_.known().value_or(""), cluster.cloud().public_address);
 }
 
@@ -125,7 +125,12 @@ void CloudProvider::release(const state::Cluster& cluster) {
 
 Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {
   const auto owner = owner_.known();
-  if (!owner || !cloud_.has_credentials()) return {};
+  if (!owner) return {};
+  if (!cloud_.has_credentials())
+    return {.not_asked = Error(ErrorKind::denied,
+                               std::string(name()) +
+                                   ": no credentials found: `fastgpu get providers` shows where "
+                                   "each cloud reads them")};
   return find_orphans(cloud_, *owner, known, stop_);
 }
 

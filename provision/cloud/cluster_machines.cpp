@@ -9,17 +9,33 @@
 #include "provision/cloud/cloud_spec.hpp"
 
 namespace fastgpu::provision::cloud {
+namespace {
 
-std::vector<Machine> machines_of(Cloud& cloud, const state::Cluster& cluster,
-                                 const Cancel& cancel) {
+/// Returns what `list` returns for the regions of all the cluster's planned places.
+template <class List>
+std::vector<Machine> in_all_regions(const state::Cluster& cluster, List list) {
   constexpr std::size_t kRegionsAtOnce = 8;
   const auto regions = regions_of(cluster);
   std::vector<Machine> all;
-  for (auto& found : parallel_map(std::span(regions), kRegionsAtOnce, [&](const auto& region) {
-         return cloud.machines(region, cluster.id, cancel);
-       }))
+  for (auto& found : parallel_map(std::span(regions), kRegionsAtOnce, list))
     std::ranges::move(std::move(found).value(), std::back_inserter(all));
   return all;
+}
+
+}  // namespace
+
+std::vector<Machine> machines_of(Cloud& cloud, const state::Cluster& cluster,
+                                 const Cancel& cancel) {
+  return in_all_regions(cluster, [&](const std::string& region) {
+    return cloud.machines(region, cluster.id, cancel);
+  });
+}
+
+std::vector<Machine> machines_and_ended_of(Cloud& cloud, const state::Cluster& cluster,
+                                           const Cancel& cancel) {
+  return in_all_regions(cluster, [&](const std::string& region) {
+    return cloud.machines_and_ended(region, cluster.id, cancel);
+  });
 }
 
 void write_name(Cloud& cloud, const state::Cluster& cluster, const Cancel& cancel) {

@@ -20,6 +20,10 @@ constexpr std::chrono::seconds kListingTimeout{15};
 /// Returns the cluster's machines in the regions of all its planned places.
 std::vector<Machine> machines_of(Cloud& cloud, const state::Cluster& cluster, const Cancel& cancel);
 
+/// Returns the same, and the machines that the cloud still lists although they are gone.
+std::vector<Machine> machines_and_ended_of(Cloud& cloud, const state::Cluster& cluster,
+                                           const Cancel& cancel);
+
 /// Writes the cluster's name on its machines that carry an earlier one.
 void write_name(Cloud& cloud, const state::Cluster& cluster, const Cancel& cancel);
 

@@ -8,8 +8,9 @@ namespace {
 
 struct Meaning {
   ErrorKind kind;
-  std::string_view word;     ///< Shown before the cloud's own words.
-  std::string_view way_out;  ///< Shown after them.
+  std::string_view word;  ///< Shown before the cloud's own words.
+  /// The remedy, shown after them; for credentials, shown after their source.
+  std::string_view way_out;
 };
 
 Meaning meaning_of(FailureKind kind) {
@@ -29,7 +30,9 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::permission:
       return {ErrorKind::denied, "no permission", "; the account's administrator can grant it"};
     case FailureKind::credentials:
-      return {ErrorKind::denied, "credentials refused", ""};
+      return {ErrorKind::denied, "credentials refused", ": replace them there"};
+    case FailureKind::expired:
+      return {ErrorKind::denied, "the credentials have expired", ": renew them there"};
     case FailureKind::clock_skew:
       return {ErrorKind::denied, "the clocks differ", "; set this machine's clock"};
     case FailureKind::not_found:
@@ -55,6 +58,37 @@ std::string shown_words(std::string_view words) {
   return printable(words, 500);
 }
 
+/// Returns true for a lack of stock whose code means just that: every place that is asked may add
+/// such a refusal, and the cloud's message only repeats the code and the zone.
+bool says_all_by_code(const Failure& failure) {
+  return failure.kind == FailureKind::stock && kind_by_shape(failure.code) == FailureKind::stock;
+}
+
+/// Returns ": the cloud's message (request 1234)".
+std::string details(const Failure& failure) {
+  std::string text;
+  if (!failure.message.empty()) text.append(": ").append(shown_words(failure.message));
+  if (!failure.request_id.empty())
+    text.append(" (request ").append(shown_words(failure.request_id)).append(")");
+  return text;
+}
+
+bool is_about_credentials(FailureKind kind) {
+  return kind == FailureKind::credentials || kind == FailureKind::expired;
+}
+
+/// Returns the remedy for a refusal: "; the credentials are from AWS_ACCESS_KEY_ID: renew them
+/// there".
+std::string remedy(const Failure& failure, const Meaning& meaning) {
+  if (failure.is_out_of_time)
+    return "; --timeout leaves no time for another attempt: give more time, or try again later";
+  if (!is_about_credentials(failure.kind)) return std::string(meaning.way_out);
+  if (failure.credentials.empty())
+    return "; `fastgpu get providers` shows where each cloud reads its credentials";
+  return "; the credentials are from " + shown_words(failure.credentials) +
+         std::string(meaning.way_out);
+}
+
 }  // namespace
 
 bool is_worth_repeating(FailureKind kind) noexcept {
@@ -65,14 +99,12 @@ Error error_of(const Failure& failure, std::string_view doing) {
   const Meaning meaning = meaning_of(failure.kind);
   std::string text(doing);
   text.append(": ").append(meaning.word).append(": ").append(shown_words(failure.code));
-  if (!failure.message.empty()) text.append(": ").append(shown_words(failure.message));
-  if (!failure.request_id.empty())
-    text.append(" (request ").append(shown_words(failure.request_id)).append(")");
-  text.append(meaning.way_out);
+  if (!says_all_by_code(failure)) text.append(details(failure));
+  text.append(remedy(failure, meaning));
   const std::string_view page = provider_info(failure.cloud).quota_page;
   if (failure.kind == FailureKind::quota && !page.empty())
     text.append("; to raise them, see ").append(page);
-  return {meaning.kind, text};
+  return {failure.is_out_of_time ? ErrorKind::timeout : meaning.kind, text};
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -20,7 +20,8 @@ enum class FailureKind : std::uint8_t {
   price,        ///< The limit on the spot price is too low.
   money,        ///< The account cannot pay.
   permission,   ///< The credentials are right, but lack the permission.
-  credentials,  ///< The credentials are wrong, unknown or expired.
+  credentials,  ///< The credentials are wrong or unknown.
+  expired,      ///< The credentials were right and have expired.
   clock_skew,   ///< Our clock and the cloud's differ.
   not_found,
   name_taken,    ///< Another resource has that name.
@@ -38,6 +39,10 @@ struct Failure {
   std::string code{};        ///< The cloud's code.
   std::string message{};     ///< The cloud's message.
   std::string request_id{};  ///< The number for a question to the cloud's support.
+  /// The source of the credentials of the call: "AWS_ACCESS_KEY_ID"; empty: unknown.
+  std::string credentials{};
+  /// True if a repetition may have helped, but the command's time limit left no time for it.
+  bool is_out_of_time = false;
   std::optional<std::chrono::milliseconds> retry_after{};
 };
 
@@ -62,8 +67,9 @@ std::optional<FailureKind> kind_by_words(std::string_view message);
 FailureKind kind_of_failure(std::string_view code, std::string_view message, int status,
                             std::span<const CodeMeaning> exceptions);
 
-/// Returns "launching 4 p4d.24xlarge in us-east-1a: no stock: InsufficientInstanceCapacity: ...
-/// (request 1234)", with a remedy if the kind has one.
+/// Returns "launching 4 p4d.24xlarge in us-east-1a: quota: VcpuLimitExceeded: ... (request 1234)",
+/// with a remedy if the kind has one. A code that means a lack of stock stands alone. The kind of
+/// the error is timeout if no time was left for another attempt.
 Error error_of(const Failure& failure, std::string_view doing);
 
 /// Returns true if a repetition of the same call may succeed.

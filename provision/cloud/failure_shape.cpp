@@ -64,6 +64,10 @@ constexpr std::array kShapes = {
           [](std::string_view c) {
             return has_any(c, {"timestamp", "signatureexpire", "requestexpired", "timetooskewed"});
           }},
+    Shape{FailureKind::expired,
+          [](std::string_view c) {
+            return has_any(c, {"expiredtoken", "securitytokenexpired", "authtokenexpired"});
+          }},
     Shape{FailureKind::permission,
           [](std::string_view c) {
             return has_any(c, {"unauthorized", "notauthorized", "accessdenied", "forbidden",
@@ -75,7 +79,7 @@ constexpr std::array kShapes = {
     Shape{FailureKind::credentials,
           [](std::string_view c) {
             return has_any(c, {"signature", "accesskey", "secretid", "securitytoken",
-                               "invalidtoken", "tokenfailure", "expiredtoken", "unrecognizedclient",
+                               "invalidtoken", "tokenfailure", "unrecognizedclient",
                                "invalidclienttokenid", "authenticationtoken"});
           }},
     Shape{FailureKind::price,

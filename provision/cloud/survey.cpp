@@ -12,6 +12,7 @@
 #include "base/join.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -40,14 +41,16 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
 }
 
 constexpr const char* kOverThePrice = "over the price";
+constexpr const char* kBeyondQuota = "beyond the quota";
+constexpr const char* kWithoutPrice = "without a price";
 
 /// Returns the reason against an offer; empty if it is usable.
 std::string speaks_against(const Offer& offer, const MachineRequest& request,
                            const std::optional<Money>& most) {
   if (request.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
   if (offer.stock == Stock::none) return "without stock";
-  if (offer.quota && *offer.quota < request.nodes) return "beyond the quota";
-  if (most && !offer.compared) return "without a price";
+  if (offer.quota && *offer.quota < request.nodes) return kBeyondQuota;
+  if (most && !offer.compared) return kWithoutPrice;
   if (most && *most < *offer.compared) return kOverThePrice;
   return {};
 }
@@ -58,6 +61,78 @@ auto order(const Offer& offer) {
   const int size = offer.price_per_hour ? 0 : offer.type.gpus;
   return std::make_tuple(price, stock, size, -offer.type.rdma_interfaces, offer.cloud,
                          offer.site.region, offer.site.zone, offer.type.name);
+}
+
+/// Returns the offers that have this reason against them.
+std::vector<const Offer*> with_reason(const RankedOffers& ranked, std::string_view reason) {
+  std::vector<const Offer*> offers;
+  for (const auto& [offer, against] : ranked.unusable)
+    if (against == reason) offers.push_back(&offer);
+  return offers;
+}
+
+/// Returns the names of the offers' clouds.
+std::set<std::string> clouds_among(std::span<const Offer* const> offers) {
+  std::set<std::string> clouds;
+  for (const Offer* offer : offers)
+    clouds.insert(offer->cloud);
+  return clouds;
+}
+
+/// Returns " (room for 3 more of g4dn.xlarge in us-east-1, 4 requested; `fastgpu get quotas` shows
+/// the account's limits; to raise them, see https://...)", with the largest room.
+std::string largest_room(const RankedOffers& ranked, const MachineRequest& request) {
+  const auto offers = with_reason(ranked, kBeyondQuota);
+  const Offer& best = **std::ranges::max_element(
+      offers, {}, [](const Offer* offer) { return offer->quota.value_or(0); });
+  std::string text = " (room for " + std::to_string(best.quota.value_or(0)) + " more of " +
+                     best.type.name + " in " + best.site.region + ", " +
+                     std::to_string(request.nodes) + " requested";
+  if (!request.reservation.empty()) return text + " of reservation " + request.reservation + ")";
+  text += "; `fastgpu get quotas` shows the account's limits";
+  std::string pages;
+  for (const std::string& cloud : clouds_among(offers))
+    if (const std::string_view page = provider_info(cloud).quota_page; !page.empty())
+      append_item(pages, page, " and ");
+  if (!pages.empty()) text += "; to raise them, see " + pages;
+  return text + ")";
+}
+
+/// Returns the remedy for offers whose unknown price cannot be compared with --max-price.
+std::string without_limit(const RankedOffers& ranked, const MachineRequest& request) {
+  std::string clouds;
+  if (request.market == Market::spot)
+    for (const std::string& cloud : clouds_among(with_reason(ranked, kWithoutPrice)))
+      if (!provider_info(cloud).has_spot_prices) append_item(clouds, cloud, " and ");
+  const std::string remedy =
+      "replace --max-price by --instance-type, which bounds the machine, and --max-life, which "
+      "bounds the time";
+  if (clouds.empty()) return " (" + remedy + ")";
+  return " (" + clouds + " has no prices of spot machines: " + remedy + ")";
+}
+
+/// Returns the reason against an offer without a price that is much larger than requested; empty
+/// if there is none. The number of GPUs then bounds the cost in place of the price.
+std::string too_large(const Offer& offer, const MachineRequest& request) {
+  if (!request.type.empty() || request.gpus <= 0) return {};
+  if (offer.type.gpus <= kMostDearer * request.gpus) return {};
+  return "with " + std::to_string(offer.type.gpus) + " GPUs instead of " +
+         std::to_string(request.gpus) + ", at an unknown price: not without --instance-type";
+}
+
+/// Keeps the usable offers against which `reason` finds nothing.
+template <class Reason>
+RankedOffers without(RankedOffers ranked, Reason reason) {
+  std::vector<Offer> kept;
+  for (Offer& offer : ranked.usable) {
+    std::string against = reason(offer);
+    if (against.empty())
+      kept.push_back(std::move(offer));
+    else
+      ranked.unusable.emplace_back(std::move(offer), std::move(against));
+  }
+  ranked.usable = std::move(kept);
+  return ranked;
 }
 
 /// Returns " of 1.00 USD/h (the cheapest is 1.05 USD/h: g4dn.xlarge in us-east-1a)".
@@ -149,22 +224,19 @@ RankedOffers rank(std::vector<Offer> offers, const MachineRequest& request,
 }
 
 RankedOffers without_dear(RankedOffers ranked, const MachineRequest& request) {
-  if (request.max_price || ranked.usable.empty() || !ranked.usable.front().compared) return ranked;
+  if (request.max_price || ranked.usable.empty()) return ranked;
+  if (!ranked.usable.front().compared)
+    return without(std::move(ranked),
+                   [&](const Offer& offer) { return too_large(offer, request); });
   const Money best = *ranked.usable.front().compared;
-  std::vector<Offer> kept;
-  for (Offer& offer : ranked.usable) {
-    const double times = offer.compared ? *offer.compared / best : 0;
-    if (offer.compared && times <= kMostDearer) {
-      kept.push_back(std::move(offer));
-      continue;
-    }
-    char text[64] = "without a price";
-    if (offer.compared)
-      std::snprintf(text, sizeof text, "%.1f times the best price: not without --max-price", times);
-    ranked.unusable.emplace_back(std::move(offer), text);
-  }
-  ranked.usable = std::move(kept);
-  return ranked;
+  return without(std::move(ranked), [&](const Offer& offer) -> std::string {
+    if (!offer.compared) return kWithoutPrice;
+    const double times = *offer.compared / best;
+    if (times <= kMostDearer) return {};
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f times the best price: not without --max-price", times);
+    return text;
+  });
 }
 
 std::string why_none(const RankedOffers& ranked, const MachineRequest& request) {
@@ -176,6 +248,8 @@ std::string why_none(const RankedOffers& ranked, const MachineRequest& request) 
     append_item(text, std::to_string(count) + " " + reason);
     if (reason == kOverThePrice && request.max_price)
       text += cheapest_over(ranked, *request.max_price);
+    if (reason == kBeyondQuota) text += largest_room(ranked, request);
+    if (reason == kWithoutPrice && request.max_price) text += without_limit(ranked, request);
   }
   return text.empty() ? "no cloud has such machines" : text;
 }

@@ -58,12 +58,15 @@ RankedOffers rank(std::vector<Offer> offers, const MachineRequest& request,
 constexpr double kMostDearer = 2;
 
 /// Moves offers to the unusable ones if they cost more than kMostDearer times the best, or if only
-/// their price is unknown. They are not a substitute if the user set no maximum price. Pure.
+/// their price is unknown. They are not a substitute if the user set no maximum price. If no price
+/// is known, moves those with more than kMostDearer times the requested GPUs, unless the user named
+/// the type. Pure.
 RankedOffers without_dear(RankedOffers ranked, const MachineRequest& request);
 
-/// Returns the offers' shortcomings, counted, and the cheapest price if that is over the maximum.
-/// Example: "3 without stock, 1 over the price of 1.00 USD/h (the cheapest is 1.05 USD/h:
-/// g4dn.xlarge in us-east-1a)". Pure.
+/// Returns the offers' shortcomings, counted: with the cheapest price if that is over the maximum,
+/// the room in the largest quota and the pages on which quotas are raised, and the remedy for
+/// prices that are unknown. Example: "3 without stock, 1 over the price of 1.00 USD/h (the cheapest
+/// is 1.05 USD/h: g4dn.xlarge in us-east-1a)". Pure.
 std::string why_none(const RankedOffers& ranked, const MachineRequest& request);
 
 /// Returns "12.24 USD/h"; "price unknown".

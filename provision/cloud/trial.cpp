@@ -10,6 +10,7 @@ bool is_final(FailureKind kind) {
   switch (kind) {
     case FailureKind::permission:
     case FailureKind::credentials:
+    case FailureKind::expired:
     case FailureKind::quota:
     case FailureKind::stock:
     case FailureKind::price:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/error.hpp"
 #include "base/secret.hpp"
 
 namespace fastgpu::http {
@@ -65,6 +66,13 @@ struct ClientCertificate {
   Secret key{};
 };
 
+/// Thrown for an exchange that failed before the request could reach the server: it has had no
+/// effect there. Any other failure leaves the effect unknown.
+class RequestNotSent : public Error {
+ public:
+  explicit RequestNotSent(const Error& why) : Error(why) {}
+};
+
 /// An HTTP client. Thread-safe.
 class Client {
  public:
@@ -74,7 +82,7 @@ class Client {
   /// status is a Response, because only the caller knows what a 404 means.
   ///
   /// Sends a request only once: if the connection is lost, the effect of the request is unknown.
-  /// Throws
+  /// Throws, as RequestNotSent if it is known that nothing was sent,
   /// - transient if no complete answer came: no connection, a reset, or the request's limit passed
   /// - remote if the other side's certificate cannot be verified or it has no current TLS
   /// - capacity for an answer beyond the request's limit

@@ -109,6 +109,13 @@ CurlFailure failure_of(CURL* transfer, CURLcode code, const CurlAnswer& answer,
   return failure;
 }
 
+/// Throws the failure of an exchange, as RequestNotSent if the request cannot have reached the
+/// server.
+[[noreturn]] void fail(const Error& error, const CurlAnswer& answer) {
+  if (answer.times_sent == 0) throw RequestNotSent(error);
+  throw Error(error);
+}
+
 /// Makes the transfer show our certificate. libcurl copies both texts.
 void set_identity(CURL* transfer, const ClientCertificate& identity) {
   const auto blob_of = [](const std::string& text) {
@@ -151,14 +158,20 @@ Response CurlLine::exchange(const Request& request, const Route& route, const Ca
   curl_easy_setopt(transfer_.get(), CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(transfer_.get(), CURLOPT_ERRORBUFFER, detail.data());
   gather(transfer_.get(), answer);
-  const CURLcode code = run(cancel);
+  CURLcode code = CURLE_OK;
+  try {
+    code = run(cancel);
+  } catch (const Error& e) {  // A cancel.
+    fail(e, answer);
+  }
   if (answer.failure) std::rethrow_exception(answer.failure);
   if (answer.is_too_long)
     throw Error(ErrorKind::capacity, route.url.authority + ": the answer is longer than " +
                                          std::to_string(request.largest_answer) + " bytes");
   if (code != CURLE_OK)
-    throw curl_error(failure_of(transfer_.get(), code, answer, detail.data()), request,
-                     route.url.authority);
+    fail(curl_error(failure_of(transfer_.get(), code, answer, detail.data()), request,
+                    route.url.authority),
+         answer);
   long status = 0;
   curl_easy_getinfo(transfer_.get(), CURLINFO_RESPONSE_CODE, &status);
   answer.response.status = static_cast<int>(status);

@@ -14,10 +14,33 @@ namespace {
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 
+/// Rounds a limit up to the number that the user knows: 9m59.9s is what is left of 10m.
+milliseconds in_whole_seconds(milliseconds limit) {
+  return limit < std::chrono::seconds(1) ? limit : std::chrono::ceil<std::chrono::seconds>(limit);
+}
+
+/// Calls the look of the options, unless the last call was a short time ago.
+class Looking {
+ public:
+  explicit Looking(const ReachOptions& options)
+      : options_(options), last_(std::chrono::steady_clock::now()) {}
+
+  void look_if_due() {
+    const time_point now = std::chrono::steady_clock::now();
+    if (!options_.look || now - last_ < options_.look_every) return;
+    last_ = now;
+    options_.look();
+  }
+
+ private:
+  const ReachOptions& options_;
+  time_point last_;
+};
+
 class Waiting {
  public:
   Waiting(std::span<const Host> hosts, const ReachOptions& options)
-      : hosts_(hosts), options_(options), results_(hosts.size()) {
+      : hosts_(hosts), options_(options), results_(hosts.size()), last_failures_(hosts.size()) {
     const time_point now = std::chrono::steady_clock::now();
     until_ = now + options.limit;
     denied_until_ = now + std::min(options.denied_limit, options.limit);
@@ -62,19 +85,23 @@ class Waiting {
     }
     const Error& e = outcome.error();
     const time_point now = std::chrono::steady_clock::now();
+    const bool is_cut_off = e.kind() == ErrorKind::timeout && now >= until_;
+    if (!is_cut_off || !last_failures_[index]) last_failures_[index] = e;
     const bool passing = e.kind() == ErrorKind::transient || e.kind() == ErrorKind::timeout ||
                          (e.kind() == ErrorKind::denied && now < denied_until_);
     if (!passing) {
       results_[index] = e;
     } else if (now >= until_) {
-      results_[index] = Error(ErrorKind::timeout, std::string(e.what()) + " (waited " +
-                                                      to_string(options_.limit) + ")");
+      results_[index] =
+          Error(ErrorKind::timeout, std::string(last_failures_[index]->what()) + " (waited " +
+                                        to_string(in_whole_seconds(options_.limit)) + ")");
     }
   }
 
   std::span<const Host> hosts_;
   const ReachOptions& options_;
   std::vector<std::optional<Outcome<Reachable>>> results_;
+  std::vector<std::optional<Error>> last_failures_;
   time_point until_;
   time_point denied_until_;
 };
@@ -85,10 +112,12 @@ std::vector<HostResult<Reachable>> wait_until_reachable(Client& client, std::spa
                                                         const ReachOptions& options,
                                                         const Cancel& cancel) {
   Waiting waiting(hosts, options);
+  Looking looking(options);
   milliseconds pause = options.first_pause;
   for (;;) {
     waiting.try_all(client, cancel);
     if (waiting.done()) return waiting.take_results();
+    looking.look_if_due();
     wait_or_cancel(std::min(waiting.left(), pause), cancel);
     pause = std::min(pause * 2, options.last_pause);
   }

@@ -41,7 +41,9 @@ class FakeProvider final : public provision::Provider {
   std::vector<std::string> renamed{};  ///< The names that clusters were given.
   int create_calls = 0;
   int destroy_calls = 0;
-  std::optional<Error> unusable{};  ///< Why this place cannot be used.
+  std::optional<Error> unusable{};   ///< Why this place cannot be used.
+  std::optional<Error> unlisted{};   ///< Why its machines cannot be listed.
+  std::optional<Error> not_asked{};  ///< Why this place is not asked for orphans.
 
   std::string_view name() const noexcept override { return name_; }
   void check_usable() override {
@@ -91,6 +93,7 @@ class FakeProvider final : public provision::Provider {
   }
 
   std::vector<provision::Instance> list(const state::Cluster& cluster) override {
+    if (unlisted) throw *unlisted;
     std::vector<provision::Instance> found;
     edit([&](json& books) {
       for (auto& [token, machine] : books["machines"].items()) {
@@ -149,7 +152,7 @@ class FakeProvider final : public provision::Provider {
     std::set<std::string> owners;
     for (const state::ClusterId& id : known)
       owners.insert(id.value);
-    provision::Orphans all;
+    provision::Orphans all{.not_asked = not_asked};
     const json books = read();
     for (const auto& [token, machine] : books["machines"].items())
       if (!owners.contains(machine["cluster"]))

@@ -297,6 +297,28 @@ TEST_CASE_FIXTURE(Sending, "where nobody listens there is no connection") {
   CHECK(mentions(e, "Connection refused"));
 }
 
+TEST_CASE_FIXTURE(Sending, "a failure reports whether the request may have reached the server") {
+  std::string nowhere;
+  {
+    const HttpServer gone(echo);
+    nowhere = gone.url();
+  }
+  const HttpServer resetting([](HttpVisit& visit) {
+    visit.reset();
+    return AfterAnswer::close;
+  });
+  CHECK_THROWS_AS(client.send({.method = "POST", .url = nowhere}, cancel), RequestNotSent);
+  const std::string url = resetting.url();
+  try {
+    client.send({.method = "POST", .url = url}, cancel);
+    FAIL("the connection was reset");
+  } catch (const RequestNotSent&) {
+    FAIL("the request was sent");
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::transient);
+  }
+}
+
 TEST_CASE_FIXTURE(Sending, "what cannot be sent is refused before anything is sent") {
   const HttpServer server(echo);
   for (const Header& header : {Header{"X", "a\r\nHost: b"}, Header{"X Y", "a"}, Header{"", "a"},

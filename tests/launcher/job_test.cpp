@@ -102,6 +102,22 @@ TEST_CASE("a job that ends in the queue has never begun, unless it was to start 
   CHECK_FALSE(never_began_after(state::JobState::running, 0));
 }
 
+TEST_CASE("a job whose start is not confirmed gets its name in the engine when it is found") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  state::Job job = insert_job(store, {"c0ffee00"}, example());
+  job.state = state::JobState::starting;
+  job.reason = "its start is not confirmed";
+  store.update_job(job);
+  note_glance(store, job, {.nodes = "n1", .engine_id = "train-1"});
+  note_glance(store, job, {.nodes = "n1", .engine_id = "another"});
+  const auto stored = store.find_job(job.id);
+  CHECK(stored->state == state::JobState::running);
+  CHECK(stored->reason.empty());
+  CHECK((*stored->record).engine_job.id == "train-1");
+  CHECK((*stored->record).engine_job.nodes == "n1");
+}
+
 TEST_CASE("every bad end has a cause") {
   const test::TempDirectory directory;
   state::Store store(directory.path());

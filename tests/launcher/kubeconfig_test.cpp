@@ -82,7 +82,8 @@ TEST_CASE("what fastgpu does not do is refused by its name") {
   };
   const std::vector<Row> table = {
       {kConfiguration, "plugin", "the plugin 'aws-iam-authenticator', which fastgpu does not run"},
-      {kConfiguration, "none", "'none' is not in the list 'contexts'"},
+      {kConfiguration, "none", "the kubeconfig has no context 'none' (lab, other, plugin)"},
+      {kConfiguration, "othr", "no context 'othr', did you mean 'other'? (lab, other, plugin)"},
       {kConfiguration, "other", "does not exist"},
       {replaced("current-context: lab", "current-context: ''"), "", "set kubernetes.context"},
       {replaced("certificate-authority-data: Y2E=", "insecure-skip-tls-verify: true"), "",
@@ -96,7 +97,7 @@ TEST_CASE("what fastgpu does not do is refused by its name") {
       {replaced("{token: abc}", "{username: ann, password: hunter2}"), "", "no login by password"},
       {replaced("{token: abc}", "{client-certificate-data: Y2E=}"), "", "one of them is missing"},
       {replaced("cluster: one, user: ann", "cluster: three, user: ann"), "",
-       "'three' is not in the list 'clusters'"},
+       "the kubeconfig has no cluster 'three' (one, two)"},
   };
   for (const Row& row : table) {
     const Error e = failure_of([&] { read_lab(row.text, row.context); });

@@ -2,101 +2,17 @@
 
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "launcher/kubernetes_world.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
 using nlohmann::json;
-using std::chrono::milliseconds;
 using test::failure_of;
-
-/// A server that answers from a function, and remembers what was asked.
-class FakeServer final : public http::Client {
- public:
-  using Answer = std::function<http::Response(const http::Request&)>;
-
-  explicit FakeServer(Answer answer) : answer_(std::move(answer)) {}
-
-  http::Response send(const http::Request& request, const Cancel& cancel) override {
-    cancel.check();
-    asked.push_back(request.method + " " + request.url);
-    last = request;
-    http::Response response = answer_(request);
-    if (request.on_data && response.status == 200) {
-      request.on_data(response.body);
-      response.body.clear();
-    }
-    return response;
-  }
-
-  std::vector<std::string> asked{};
-  http::Request last{};
-
- private:
-  Answer answer_;
-};
-
-http::Response json_answer(int status, const json& body, std::vector<http::Header> headers = {}) {
-  return {.status = status, .headers = std::move(headers), .body = body.dump()};
-}
-
-http::Response status_answer(int status, const std::string& message,
-                             std::vector<http::Header> headers = {}) {
-  return json_answer(status, {{"kind", "Status"}, {"message", message}}, std::move(headers));
-}
-
-json mpijob(const std::string& condition) {
-  json conditions = json::array();
-  if (!condition.empty()) conditions.push_back({{"type", condition}, {"status", "True"}});
-  const json token = {{"name", "TOKEN"}, {"value", "hunter22"}};
-  const json pod = {{"spec", {{"containers", {{{"env", {token}}}}}}}};
-  return {{"kind", "MPIJob"},
-          {"spec", {{"mpiReplicaSpecs", {{"Launcher", {{"template", pod}}}}}}},
-          {"status", {{"conditions", conditions}}}};
-}
-
-json pods(const json& state) {
-  return {{"items",
-           {{{"metadata", {{"name", "train-1-launcher-x"}}},
-             {"spec", {{"nodeName", "n1"}}},
-             {"status", {{"containerStatuses", {{{"name", "launcher"}, {"state", state}}}}}}}}}};
-}
-
-JobRecord kubernetes_job() {
-  JobRecord job;
-  job.spec.name = {"train"};
-  job.spec.argv = {"./train"};
-  job.spec.engine = EngineKind::kubernetes;
-  job.spec.ranks = 2;
-  job.spec.kubernetes.image = "image";
-  job.placement = {{.node = {"kubernetes"}, .first = 0, .count = 2}};
-  return job;
-}
-
-struct KubernetesWorld {
-  explicit KubernetesWorld(FakeServer::Answer answer) {
-    auto made = std::make_unique<FakeServer>(std::move(answer));
-    server = made.get();
-    KubernetesAccess access{.context = "lab", .server = "https://k", .name_space = "ns"};
-    access.token = Secret("t0ken");
-    engine = make_kubernetes_engine(std::move(made), access,
-                                    KubernetesTimes{.between_questions = milliseconds(1),
-                                                    .server_timeout = milliseconds(20),
-                                                    .backoff = {.base = milliseconds(1),
-                                                                .cap = milliseconds(2),
-                                                                .attempts = 3,
-                                                                .deadline = milliseconds(10'000)}});
-  }
-  FakeServer* server;
-  std::unique_ptr<JobEngine> engine;
-  Cancel never;
-};
 
 struct PodRecorder final : JobObserver {
   void connection_lost(const NodeName&, const Error& e) override { lost.emplace_back(e.what()); }
@@ -107,10 +23,6 @@ struct PodRecorder final : JobObserver {
   std::vector<std::string> lost;
 };
 
-bool asks(const http::Request& request, const std::string& part) {
-  return request.url.find(part) != std::string::npos;
-}
-
 TEST_SUITE_BEGIN("launcher/kubernetes_engine");
 
 TEST_CASE("a job is created by one request, with the token") {
@@ -119,45 +31,6 @@ TEST_CASE("a job is created by one request, with the token") {
   CHECK(world.server->asked ==
         std::vector<std::string>{"POST https://k/apis/kubeflow.org/v2beta1/namespaces/ns/mpijobs"});
   CHECK(http::find_header(world.server->last.headers, "authorization") == "Bearer t0ken");
-}
-
-TEST_CASE("a creation that was lost on its way back is found to be ours") {
-  json created;
-  KubernetesWorld world([&](const http::Request& request) -> http::Response {
-    if (request.method == "GET") return json_answer(200, created);
-    if (!created.is_null()) return status_answer(409, "mpijobs \"train-1\" already exists");
-    created = json::parse(request.body);
-    throw Error(ErrorKind::transient, "connection reset");
-  });
-  CHECK(world.engine->start("train-1", kubernetes_job(), world.never, {}).engine_id == "train-1");
-}
-
-TEST_CASE("a job of the same name that is not ours is a conflict, and stays") {
-  KubernetesWorld world([&](const http::Request& request) -> http::Response {
-    if (request.method == "GET") return json_answer(200, mpijob("Running"));
-    return status_answer(409, "already exists");
-  });
-  const Error e =
-      failure_of([&] { world.engine->start("train-1", kubernetes_job(), world.never, {}); });
-  CHECK(e.kind() == ErrorKind::conflict);
-  for (const std::string& asked : world.server->asked)
-    CHECK_FALSE(asked.starts_with("DELETE"));
-}
-
-TEST_CASE("a creation without an answer is removed if it has taken effect") {
-  for (const bool is_ours : {true, false}) {
-    json created;
-    KubernetesWorld world([&](const http::Request& request) -> http::Response {
-      if (request.method == "DELETE") return json_answer(200, json::object());
-      if (request.method == "GET") return json_answer(200, is_ours ? created : mpijob("Running"));
-      created = json::parse(request.body);
-      throw Error(ErrorKind::transient, "connection reset");
-    });
-    const Error e =
-        failure_of([&] { world.engine->start("train-1", kubernetes_job(), world.never, {}); });
-    CHECK(e.kind() == ErrorKind::transient);
-    CHECK(world.server->asked.back().starts_with(is_ours ? "DELETE" : "GET"));
-  }
 }
 
 TEST_CASE("429 is repeated after the time that the server names, and 500 after a while") {
@@ -189,15 +62,6 @@ TEST_CASE("a refused login is named, and not repeated") {
   CHECK(test::mentions(e, "a token or certificate may have expired"));
   CHECK_FALSE(test::mentions(e, "t0ken"));
   CHECK(world.server->asked.size() == 1);
-}
-
-TEST_CASE("a cluster without the operator is named") {
-  KubernetesWorld world([](const http::Request&) {
-    return status_answer(404, "the server could not find the requested resource");
-  });
-  const Error e =
-      failure_of([&] { world.engine->start("train-1", kubernetes_job(), world.never, {}); });
-  CHECK(test::mentions(e, "MPI operator"));
 }
 
 TEST_CASE("answers that are no objects are refused") {
@@ -310,7 +174,7 @@ TEST_CASE("a server that is silent for too long ends the following, and not the 
     world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
   });
   CHECK(e.kind() == ErrorKind::transient);
-  CHECK(test::mentions(e, "which is not affected"));
+  CHECK(test::mentions(e, "job train-1: "));
   for (const std::string& asked : world.server->asked)
     CHECK(asked.starts_with("GET"));
 }
@@ -321,6 +185,10 @@ TEST_CASE("a job that somebody deletes is lost") {
   const JobOutcome outcome =
       world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, world.never);
   CHECK(outcome.state == state::JobState::lost);
+  CHECK(outcome.reason == "the MPIJob is gone: it was deleted in Kubernetes");
+  const JobGlance glance = world.engine->glance("train-1", kubernetes_job());
+  REQUIRE(glance.outcome);
+  CHECK(glance.outcome->state == state::JobState::lost);
 }
 
 TEST_CASE("a cancel deletes the job, or leaves it") {
@@ -352,6 +220,44 @@ TEST_CASE("a job that waits for its pods shows why") {
   CHECK(glance.waits);
   CHECK(glance.reason == "waits for its pods (ErrImagePull)");
   CHECK(glance.nodes == "n1");
+  CHECK(glance.engine_id == "train-1");
+}
+
+TEST_CASE("the end of a job is awaited without its log, until its MPIJob has ended or is gone") {
+  for (const std::string end : {"Succeeded", "Failed", ""}) {
+    CAPTURE(end);
+    int looks = 0;
+    KubernetesWorld world([&](const http::Request& request) -> http::Response {
+      if (asks(request, "/pods?")) return json_answer(200, {{"items", json::array()}});
+      if (++looks < 3) return json_answer(200, mpijob("Running"));
+      if (end.empty()) return status_answer(404, "mpijobs \"train-1\" not found");
+      return json_answer(200, mpijob(end));
+    });
+    world.engine->await_end("train-1", kubernetes_job(), world.never);
+    CHECK(looks == 3);
+    for (const std::string& asked : world.server->asked) {
+      CHECK(asked.starts_with("GET "));
+      CHECK(asked.find("/log?") == asked.npos);
+    }
+  }
+}
+
+TEST_CASE("a server that cannot be asked ends the wait for a job's end, and so does a cancel") {
+  KubernetesWorld refusing([](const http::Request&) { return status_answer(401, "Unauthorized"); });
+  const Error e =
+      failure_of([&] { refusing.engine->await_end("train-1", kubernetes_job(), refusing.never); });
+  CHECK(e.kind() == ErrorKind::denied);
+
+  Cancel cancel;
+  KubernetesWorld running([&](const http::Request& request) {
+    if (asks(request, "/pods?")) {
+      cancel.request();
+      return json_answer(200, {{"items", json::array()}});
+    }
+    return json_answer(200, mpijob("Running"));
+  });
+  running.engine->await_end("train-1", kubernetes_job(), cancel);
+  CHECK(running.server->asked.size() == 2);
 }
 
 TEST_CASE("the log of one rank is read by itself") {

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "agent/protocol/facts.hpp"
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
 #include "support/temp_directory.hpp"
@@ -58,7 +60,47 @@ struct NodeWithoutAgent {
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
 };
 
+/// One node that answers until the job is to be started there.
+struct NodeThatIsCutOff {
+  FakeReply answer(const FakeSsh::Seen& asked) const {
+    const auto has = [&](const char* part) {
+      return asked.command.find(part) != std::string::npos;
+    };
+    if (has("--start") || (has("job-stop") && !can_stop))
+      return {.failure = Error(ErrorKind::transient, "n-0: the connection was lost")};
+    if (has("--new-job")) return {.out = to_text(agent::JobNodeFacts{.home = "/root"})};
+    return {};
+  }
+
+  bool can_stop = false;
+  JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}, .launcher = Launcher::plain},
+                .placement = {{{"n-0"}, 0, 1}}};
+  FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
+};
+
 TEST_SUITE_BEGIN("launcher/mpirun_engine");
+
+TEST_CASE("a job whose start has no answer may run, unless its node confirms that it is stopped") {
+  for (const bool can_stop : {true, false}) {
+    CAPTURE(can_stop);
+    NodeThatIsCutOff world{.can_stop = can_stop};
+    std::vector<ClusterNode> nodes(1);
+    nodes[0].host.name = {"n-0"};
+    const auto engine = make_mpirun_engine(world.client, nodes, {"c0ffee00", Secret("none")},
+                                           {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
+    const Cancel never;
+    bool may_run = false;
+    try {
+      engine->start("train-1", world.job, never, {});
+      FAIL("the start has no answer");
+    } catch (const JobMayRun&) {
+      may_run = true;
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::transient);
+    }
+    CHECK(may_run == !can_stop);
+  }
+}
 
 TEST_CASE("a node without the agent gets it, so that it can confirm that a job is stopped") {
   NodeWithoutAgent world;

@@ -44,6 +44,17 @@ TEST_CASE("a job is started again for its causes alone, and only so often as it 
   CHECK_FALSE(wait_before_restart(restarted(0, usual_retry_causes()), JobEndCause::hang, 0));
 }
 
+TEST_CASE("a job that would be started again by default has the reason why it is not") {
+  const JobSpec spec = restarted(2, {JobEndCause::preempted});
+  CHECK(reason_against_restart(spec, JobEndCause::node_loss, 0) ==
+        "; the job is not started again, because --on (retry_on) lacks node-loss");
+  CHECK(reason_against_restart(spec, JobEndCause::node_loss, 2).empty());
+  CHECK(reason_against_restart(spec, JobEndCause::preempted, 0).empty());
+  CHECK(reason_against_restart(spec, JobEndCause::failure, 0).empty());
+  CHECK(reason_against_restart(spec, JobEndCause::none, 0).empty());
+  CHECK(reason_against_restart(restarted(0, {}), JobEndCause::node_loss, 0).empty());
+}
+
 TEST_CASE("the wait before a restart doubles up to a minute") {
   const JobSpec spec = restarted(1'000, usual_retry_causes());
   CHECK(wait_before_restart(spec, JobEndCause::hang, 5) == 32s);

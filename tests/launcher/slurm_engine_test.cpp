@@ -34,6 +34,7 @@ struct SlurmHead {
   std::string state_error{};
   ssh::Exit submit_exit{};
   std::string submit_error{"sbatch: error: Invalid account\n"};
+  int lost_answers{0};  ///< The answers that are lost, from that to the submission on.
   std::string test_answer{"sbatch: Job 7 to start\n"};
   std::string frames{};  ///< What job-follow sends.
   std::string frames_of_others{};
@@ -57,6 +58,8 @@ struct SlurmHead {
     }
     for (const char* action : {"state", "await", "submit", "cancel", "end", "test"})
       if (asks_for(asked, action)) actions.emplace_back(action);
+    if (!actions.empty() && actions.front() == "submit" && lost_answers-- > 0)
+      return {.failure = Error(ErrorKind::transient, "login: the connection was lost")};
     if (asks_for(asked, "await") && waits_in_vain-- > 0) return {.exit = {.status = 6}};
     if (asks_for(asked, "state") || asks_for(asked, "await"))
       return {.exit = state_exit, .out = state, .err = state_error};
@@ -138,6 +141,25 @@ TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behi
   CHECK(std::string(e.what()) ==
         "submitting job train-1: Slurm on login: sbatch: error: Invalid account");
   CHECK(head.actions == std::vector<std::string>{"submit", "cancel", "end"});
+}
+
+TEST_CASE(
+    "a job whose submission has no answer may run, unless Slurm confirms that it is stopped") {
+  for (const int lost_answers : {1, 100}) {
+    CAPTURE(lost_answers);
+    SlurmHead head{.lost_answers = lost_answers};
+    const Cancel never;
+    bool may_run = false;
+    try {
+      head.engine->start("train-1", job_of_two(), never, {});
+      FAIL("the submission has no answer");
+    } catch (const JobMayRun&) {
+      may_run = true;
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::transient);
+    }
+    CHECK(may_run == (lost_answers > 1));
+  }
 }
 
 TEST_CASE("a head node without Slurm is named, with the remedy") {
@@ -231,8 +253,7 @@ TEST_CASE("following ends with an error once the controller has been silent for 
   const Error e = failure_of(
       [&] { head.engine->follow("train-1", job_of_two(), OnCancel::leave_job, {}, quiet, never); });
   CHECK(e.kind() == ErrorKind::transient);
-  CHECK(std::string(e.what()).starts_with(
-      "job train-1, which is not affected: Slurm's controller does not answer"));
+  CHECK(std::string(e.what()).starts_with("job train-1: Slurm's controller does not answer"));
 }
 
 TEST_CASE("a job is followed to the end that Slurm reports") {

@@ -30,6 +30,21 @@ TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
   CHECK(collect_garbage(world.tools, GcMode::remove).empty());
 }
 
+TEST_CASE("gc names a provider that it could not ask if a cluster of it is on record") {
+  WorkshopWorld world;
+  world.shop.provider.not_asked = Error(ErrorKind::denied, "no credentials found");
+  CHECK(collect_garbage(world.tools, GcMode::look).empty());
+  world.create();
+  for (const GcMode mode : {GcMode::look, GcMode::remove}) {
+    const auto seen = collect_garbage(world.tools, mode);
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].cluster == "demo");
+    CHECK(seen[0].what == "looking for orphans of provider local");
+    REQUIRE_FALSE(seen[0].outcome.ok());
+    CHECK(seen[0].outcome.error().kind() == ErrorKind::denied);
+  }
+}
+
 TEST_CASE("gc leaves a cluster alone that somebody is working on") {
   WorkshopWorld world;
   ClusterView view = world.create();

@@ -153,6 +153,19 @@ TEST_CASE("deleting again finishes what failed half-way") {
   world.check_nothing_left();
 }
 
+TEST_CASE("a deletion whose place cannot be asked names the cluster and the way to try again") {
+  WorkshopWorld world;
+  world.create();
+  world.shop.provider.unlisted = Error(ErrorKind::transient, "no answer");
+  for (const Error& failed : {failure_of([&] { check_may_delete(world.tools, kDemo); }),
+                              failure_of([&] { delete_cluster(world.tools, kDemo); })}) {
+    CHECK(failed.kind() == ErrorKind::transient);
+    CHECK(std::string(failed.what()) ==
+          "deleting cluster 'demo': no answer; `fastgpu delete cluster demo` tries again");
+  }
+  CHECK(world.shop.provider.machines() == 2);
+}
+
 TEST_CASE("an unknown cluster is named with the nearest one") {
   WorkshopWorld world;
   world.create();

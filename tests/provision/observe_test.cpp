@@ -51,6 +51,29 @@ TEST_CASE("machines whose ids came in another order become the nodes that the li
   CHECK(ids_of(nodes) == Ids{"b", "c", "a", "d"});
 }
 
+TEST_CASE("a machine that is listed as gone is lost at once, one that is missing may be new") {
+  ClusterView view{{.state = state::ClusterState::running}, nodes_with({"i-0", "i-1"})};
+  for (Node& node : view.nodes)
+    node.state = state::NodeState::running;
+  Instance gone = listed(0, "i-0");
+  gone.state = InstanceState::gone;
+  const ClusterView seen = observe(view, std::vector{gone}, names_of(view.nodes));
+  CHECK(seen.nodes[0].state == state::NodeState::lost);
+  CHECK(seen.nodes[1].state == state::NodeState::running);
+  CHECK(seen.cluster.state == state::ClusterState::degraded);
+  view.nodes[0].instance_id.clear();
+  CHECK(observe(view, std::vector{gone}).nodes[0].instance_id.empty());
+}
+
+TEST_CASE("the command that makes all nodes run replaces lost ones") {
+  std::vector<Node> nodes = nodes_with({"i-0", "i-1"});
+  nodes[0].state = state::NodeState::stopped;
+  nodes[1].state = state::NodeState::running;
+  CHECK(start_command({"t"}, nodes) == "fastgpu start cluster t");
+  nodes[1].state = state::NodeState::lost;
+  CHECK(start_command({"t"}, nodes) == "fastgpu start cluster t --replace-lost");
+}
+
 TEST_CASE("a listed machine takes its place from one that is not listed yet") {
   std::vector<Node> nodes = nodes_with({"a", "b"});
   nodes[0].address = "198.51.100.1";

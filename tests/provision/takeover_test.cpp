@@ -129,6 +129,18 @@ TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it")
   CHECK(world.shop.provider.machines() == 2);
 }
 
+TEST_CASE("without credentials a cluster may be forgotten, and the reason comes back") {
+  WorkshopWorld world;
+  world.create();
+  world.shop.provider.unlisted = Error(ErrorKind::transient, "no answer");
+  CHECK(failure_of([&] { forget_cluster(world.tools, kDemo); }).kind() == ErrorKind::transient);
+  world.shop.provider.unlisted = Error(ErrorKind::denied, "no credentials");
+  CHECK(check_forgettable(world.tools, kDemo)->kind() == ErrorKind::denied);
+  CHECK(world.shop.store.clusters().size() == 1);
+  CHECK(forget_cluster(world.tools, kDemo)->kind() == ErrorKind::denied);
+  CHECK(world.shop.store.clusters().empty());
+}
+
 TEST_CASE("what a killed change of the old owner left is not settled any more") {
   WorkshopWorld world;
   world.create();

@@ -42,8 +42,10 @@ class FakeReachability final : public provision::Reachability, public provision:
   std::vector<HostResult<provision::Reached>> wait(const state::Cluster& /*cluster*/,
                                                    std::span<const state::Node> nodes,
                                                    Clock::time_point /*deadline*/,
-                                                   const Cancel& /*cancel*/) override {
+                                                   const Cancel& /*cancel*/,
+                                                   const std::function<void()>& look) override {
     if (on_wait) on_wait();
+    if (look && !failures.empty()) look();
     std::vector<HostResult<provision::Reached>> results;
     for (const state::Node& node : nodes) {
       const auto failure = failures.find(node.name.value);
@@ -65,7 +67,7 @@ class FakeReachability final : public provision::Reachability, public provision:
   std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
                                                              std::span<const state::Node> nodes,
                                                              const Cancel& cancel) override {
-    return wait(cluster, nodes, {}, cancel);
+    return wait(cluster, nodes, {}, cancel, {});
   }
   std::vector<HostResult<provision::Reached>> attach_storage(const state::Cluster& cluster,
                                                              std::span<const state::Node> nodes,
@@ -74,7 +76,7 @@ class FakeReachability final : public provision::Reachability, public provision:
     for (const state::Node& node : nodes)
       storage_of[node.name.value] = storage;
     ++attach_calls;
-    return wait(cluster, nodes, {}, cancel);
+    return wait(cluster, nodes, {}, cancel, {});
   }
   std::map<std::string, Error> failures;
   std::map<std::string, provision::Storage> storage_of;  ///< What each node was given last.

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "fakes/fake_ssh.hpp"
 
 namespace fastgpu::ssh {
@@ -45,6 +47,38 @@ TEST_CASE("a host that never answers ends as timeout with the last failure") {
   REQUIRE(!results[0].ok());
   CHECK(results[0].error().kind() == ErrorKind::timeout);
   CHECK(std::string(results[0].error().what()).find("connection refused") != std::string::npos);
+}
+
+TEST_CASE("the attempt that the limit cuts off does not hide why the host did not answer") {
+  int tries = 0;
+  test::FakeSsh client([&](const auto&) -> test::FakeReply {
+    if (++tries == 1) return {.failure = Error(ErrorKind::transient, "connection refused")};
+    std::this_thread::sleep_for(20ms);
+    return {.failure = Error(ErrorKind::timeout, "not finished after 1ms")};
+  });
+  const Cancel cancel;
+  const ReachOptions options{.limit = 10ms, .first_pause = 1ms};
+  const auto results = wait_until_reachable(client, hosts(1), options, cancel);
+  REQUIRE(!results[0].ok());
+  CHECK(std::string(results[0].error().what()) == "connection refused (waited 10ms)");
+}
+
+TEST_CASE("what is looked at while hosts do not answer may end the wait") {
+  test::FakeSsh client([](const auto&) -> test::FakeReply {
+    return {.failure = Error(ErrorKind::transient, "no route to host")};
+  });
+  int looks = 0;
+  const ReachOptions options{.limit = 10s,
+                             .first_pause = 1ms,
+                             .last_pause = 1ms,
+                             .look =
+                                 [&] {
+                                   if (++looks == 3)
+                                     throw Error(ErrorKind::capacity, "it has ended");
+                                 },
+                             .look_every = 0ms};
+  CHECK_THROWS_AS(wait_until_reachable(client, hosts(1), options, Cancel()), Error);
+  CHECK(looks == 3);
 }
 
 TEST_CASE("a host that goes on refusing us ends as denied") {

@@ -9,6 +9,7 @@
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/cluster/guard_options.hpp"
 #include "cli/commands/cluster/money_options.hpp"
+#include "cli/commands/cluster/place_checks.hpp"
 #include "cli/commands/cluster/plan_table.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/cluster_options.hpp"
@@ -120,20 +121,6 @@ void take_over_plan(WantedCluster& wanted) {
   wanted.spec.provider_spec = wanted.plan->spec;
 }
 
-/// Throws ErrorKind::usage if the options are for clouds but the cluster is not in one. Otherwise
-/// they would be ignored silently. `named` is the provider that a flag or the file names.
-void check_cloud_options(const CloudOptions& options, const std::string& named) {
-  const std::string given = given_option(options);
-  if (given.empty() || provision::is_cloud(named)) return;
-  if (!named.empty())
-    throw Error(ErrorKind::usage, "create cluster: " + given + " is for clouds, but provider '" +
-                                      named + "' is not a cloud");
-  if (!wants_a_cloud(options))
-    throw Error(ErrorKind::usage,
-                "create cluster: " + given +
-                    " is for clouds: choose machines with --gpus A100:8 or --instance-type TYPE");
-}
-
 /// Throws ErrorKind::usage for options that are for another provider than `place`. Otherwise they
 /// would be ignored silently.
 void check_fits(const CreateClusterOptions& options, const provision::ClusterFile& file,
@@ -202,6 +189,10 @@ WantedCluster wanted_of(Context& context, const CreateClusterOptions& options) {
   spec.provider = named.empty() ? usual : named;
   provision::check_provider_name(spec.provider);
   check_cloud_options(cloud, named);
+  check_one_place({.provider_flag = options.provider,
+                   .cloud_flags = options.cloud.clouds,
+                   .provider = named,
+                   .clouds = cloud.clouds});
   wanted.guards = over_file(options.guards, file.guards);
   const int usual_nodes = provision::provider_info(spec.provider).needs_hosts_file
                               ? static_cast<int>(file.hosts.size())
@@ -288,6 +279,13 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
   ui.next_steps(next);
 }
 
+/// Returns the time after which failed calls are not repeated: the deadline, and the time for which
+/// partial capacity is kept.
+Clock::time_point last_retry(const provision::Tools& tools, const provision::GangPolicy& holding) {
+  const bool is_unlimited = holding.most_cost && holding.longest.count() == 0;
+  return is_unlimited ? Clock::time_point::max() : tools.deadline + holding.longest;
+}
+
 /// Creates the cluster. If a cloud has no capacity and nothing is left of the attempt, tries the
 /// next cloud.
 provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
@@ -298,7 +296,9 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
   std::set<std::string> refused;
   for (;;) {
     try {
-      return provision::create_cluster(tools, wanted.spec, on_failure, until);
+      return in_time(context, last_retry(tools, wanted.spec.holding), [&] {
+        return provision::create_cluster(tools, wanted.spec, on_failure, until);
+      });
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::capacity || !wanted.plan ||
           context.store().find_cluster(wanted.spec.name))
@@ -347,11 +347,11 @@ void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCl
               ", a range that this command does not name");
 }
 
-void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
-  const std::string name = cluster.name.value;
-  if (cluster.state == state::ClusterState::degraded)
-    ui.warn("cluster " + name + " already exists but is degraded: `fastgpu start cluster " + name +
-            " --replace-lost` replaces the lost nodes");
+void tell_unchanged(Ui& ui, const provision::ClusterView& view) {
+  const std::string name = view.cluster.name.value;
+  if (view.cluster.state == state::ClusterState::degraded)
+    ui.warn("cluster " + name + " already exists but is degraded: `" +
+            provision::start_command(view.cluster.name, view.nodes) + "` makes all nodes run");
   else
     ui.note("cluster " + name + " already exists and matches the request");
 }
@@ -424,7 +424,7 @@ int run(Context& context, const CreateClusterOptions& options) {
   context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);
   if (spec.scheduler != state::Scheduler::none) record_scheduler(tools, spec.name, spec.scheduler);
   if (made.kind == provision::PlanKind::unchanged) {
-    tell_unchanged(ui, made.view.cluster);
+    tell_unchanged(ui, made.view);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
   } else {
     keep_guards(context, spec.name, GuardUpdate::created,

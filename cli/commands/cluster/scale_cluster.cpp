@@ -63,16 +63,23 @@ int run_scale(Context& context, const ChangeOptions& options) {
   const auto wanted = static_cast<std::size_t>(*options.nodes);
   if (options.dry_run) return plan_scale(context, cluster.name, wanted);
   if (wanted < present && !may_remove(context, options, cluster, wanted)) return 1;
-  if (wanted > present) show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
   context.set_interrupt_hint("cluster " + options.name +
                              " is partly scaled; finish with: fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
+  if (wanted > present) {
+    provision::plan_scale(tools, cluster.name, *options.nodes);  // Refuses before a price is shown.
+    show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
+  }
   if (wanted < present) {
     const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);
     stop_leaving_jobs(context, cluster, leaving, "its cluster was scaled down");
     remove_scheduler(context, cluster, leaving);
+    context.set_stop_notice("finishing the removal of " + counted(leaving.size(), "node") +
+                            "; Ctrl-C again leaves it half done");
   }
-  const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
+  const auto view = in_time(context, tools.deadline, [&] {
+    return provision::scale_cluster(tools, cluster.name, *options.nodes);
+  });
   if (wanted > present) complete_first_contact(context, tools, cluster);
   keep_guards(context, cluster.name, GuardUpdate::changed);
   publish_record(context, cluster.name);

@@ -31,6 +31,21 @@ int plan_start(Context& context, const ChangeOptions& options, const Names& name
   return show_dry_run(context.ui(), "start cluster", joined(names), steps);
 }
 
+/// Warns of lost nodes. Throws conflict if no node runs because of them: nothing was started.
+void tell_lost(Ui& ui, const provision::ClusterView& view) {
+  const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
+  if (lost == 0) return;
+  const std::string& name = view.cluster.name.value;
+  const bool is_any_running = !in_state(view.nodes, state::NodeState::running).empty();
+  const bool is_one = lost == 1;
+  const std::string told = counted(lost, "node") + (is_one ? " is" : " are") + " lost: `" +
+                           provision::start_command(view.cluster.name, view.nodes) + "` replaces " +
+                           (is_one ? "it" : "them");
+  if (!is_any_running)
+    throw Error(ErrorKind::conflict, "no node of cluster " + name + " runs: " + told);
+  ui.warn("cluster " + name + ": " + told);
+}
+
 /// Shows what the started nodes cost. Asks nothing, because the user agreed to this price
 /// at the creation.
 void show_cost_of_start(Context& context, const state::Cluster& cluster) {
@@ -49,15 +64,15 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   const ClusterName& name = cluster.name;
   show_cost_of_start(context, cluster);
   const provision::Tools tools = tools_for(context, options);
-  auto view = provision::start_cluster(tools, name);
+  auto view =
+      in_time(context, tools.deadline, [&] { return provision::start_cluster(tools, name); });
   require_static_hosts_answer(context, view.cluster, view.nodes);
   const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
   if (options.replace_lost)
-    view = provision::replace_lost_nodes(tools, name);
-  else if (lost > 0)
-    context.ui().warn(counted(lost, "node") + " of cluster " + name.value +
-                      " lost: `fastgpu start cluster " + name.value +
-                      " --replace-lost` replaces them");
+    view = in_time(context, tools.deadline,
+                   [&] { return provision::replace_lost_nodes(tools, name); });
+  else
+    tell_lost(context.ui(), view);
   if (lost == 0 || options.replace_lost) complete_first_contact(context, tools, view.cluster);
   keep_guards(context, name, GuardUpdate::changed);
   publish_record(context, name);

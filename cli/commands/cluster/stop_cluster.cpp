@@ -39,7 +39,9 @@ bool may_stop(Context& context, const ChangeOptions& options, const Names& names
 provision::ClusterView stop_one(Context& context, const ChangeOptions& options,
                                 const std::string& given) {
   const ClusterName name = find_cluster(context, given).name;
-  auto view = provision::stop_cluster(tools_for(context, options), name);
+  const provision::Tools tools = tools_for(context, options);
+  auto view =
+      in_time(context, tools.deadline, [&] { return provision::stop_cluster(tools, name); });
   keep_guards(context, name, GuardUpdate::changed, Scope::cloud_only);
   return view;
 }
@@ -51,8 +53,9 @@ int run_stop(Context& context, const ChangeOptions& options) {
   if (names.size() != 1)
     return for_each_cluster(context, names, "results", "stopped",
                             [&](const std::string& name) { stop_one(context, options, name); });
-  show_cluster(context, stop_one(context, options, names.front()));
-  context.ui().next_steps({"fastgpu start cluster " + names.front()});
+  const provision::ClusterView view = stop_one(context, options, names.front());
+  show_cluster(context, view);
+  context.ui().next_steps({provision::start_command(view.cluster.name, view.nodes)});
   return 0;
 }
 

@@ -67,9 +67,15 @@ bool is_agreed(Context& context, const DeleteJobOptions& options,
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 
-/// Removes the job's folders on the nodes. A job whose id another machine's job has there has none.
+/// Returns true for a job that has nothing where it was to run: what is there under its name is
+/// that of another job.
+bool has_nothing(const OpenJob& open) {
+  return open.record.id_taken || (open.record.never_began && is_in_kubernetes(open.job));
+}
+
+/// Removes the job's folders on the nodes.
 void remove_files(Context& context, const OpenJob& open) {
-  if (open.record.id_taken) return;
+  if (has_nothing(open)) return;
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
   for (int restarts = 0; restarts <= open.record.restarts; ++restarts)

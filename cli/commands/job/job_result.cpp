@@ -1,6 +1,7 @@
 #include "cli/commands/job/job_result.hpp"
 
 #include "base/units.hpp"
+#include "cli/commands/job/running_on.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
@@ -46,6 +47,12 @@ Error failure_of(const state::Job& job) {
 
 namespace {
 
+/// Returns true if the end of this process does not end the job.
+bool goes_on_without_us(const OpenJob& open, launcher::OnCancel on_cancel) {
+  return on_cancel == launcher::OnCancel::leave_job ||
+         open.record.spec.engine != launcher::EngineKind::mpirun;
+}
+
 /// Returns the job as it is after the end of its run, if the fastgpu that runs it decides about
 /// another run; absent for other jobs. Waits for the decision.
 std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
@@ -79,6 +86,24 @@ bool is_explained(const launcher::JobOutcome& outcome) {
 
 }  // namespace
 
+Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
+                  const Error& error) {
+  if (!goes_on_without_us(open, on_cancel)) return error;
+  if (on_cancel == launcher::OnCancel::stop_job && !launcher::has_ended(open.job)) {
+    state::Job job = open.job;
+    launcher::JobRecord record = open.record;
+    record.spec.presence = launcher::Presence::detached;
+    job.record = std::move(record);
+    context.store().update_job(job);
+  }
+  // The engine's own words for an interruption have it already, and a final answer may be that
+  // there is no such job.
+  const bool is_left = on_cancel == launcher::OnCancel::leave_job;
+  const bool is_final = error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::remote;
+  if (is_left && is_final) return error;
+  return with_job_that_goes_on(error, open.job.id);
+}
+
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& engine,
                                         const OpenJob& open, const FollowOptions& request,
                                         JobOutput& output) {
@@ -101,21 +126,15 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
                                           to_string(*request.timeout) + "; it is still running");
-    const bool has_queue = open.record.spec.engine != launcher::EngineKind::mpirun;
-    if (ours && has_queue) {  // The job goes on without us.
-      state::Job job = open.job;
-      launcher::JobRecord record = open.record;
-      record.spec.presence = launcher::Presence::detached;
-      job.record = std::move(record);
-      if (!launcher::has_ended(job)) context.store().update_job(job);
-    } else if (ours) {  // We have stopped the job.
+    if (!goes_on_without_us(open, request.on_cancel)) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(
           context.store(), job,
           {.state = state::JobState::failed, .exit_code = exit_code(e.kind()), .reason = e.what()});
     }
+    const Error failure = left_behind(context, open, request.on_cancel, e);
     if (output.closed()) return std::nullopt;
-    throw;
+    throw Error(failure);
   }
   output.finish(is_explained(outcome) ? LauncherWords::dropped : LauncherWords::shown);
   if (request.goes_on && request.goes_on(outcome)) return open.job;

@@ -15,12 +15,18 @@ struct FollowOptions {
   bool output = true;
   std::optional<std::uint64_t> tail{};
   remote::SharedInput* input = nullptr;  ///< The input for rank 0 or all ranks; null for none.
-  /// Called with the outcome before it is recorded. If it returns true, the job goes on: its end is
-  /// not recorded.
-  std::function<bool(const launcher::JobOutcome&)> goes_on{};
+  /// Called with the outcome before it is recorded, to which it may add. If it returns true, the
+  /// job goes on: its end is not recorded.
+  std::function<bool(launcher::JobOutcome&)> goes_on{};
   /// After this time the job is left alone and timeout is thrown; absent for no limit.
   std::optional<std::chrono::milliseconds> timeout{};
 };
+
+/// Returns the failure of a command that could not follow its job any more. A job that goes on is
+/// recorded as one that does so without this process, and the failure names the commands that reach
+/// it. `on_cancel` is that of the following. A job of mpirun that was to be stopped ends by itself.
+Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
+                  const Error& error);
 
 /// Follows the job to its end and records the end. `output` shows the ranks' output. A job that the
 /// fastgpu that runs it starts again is followed in its next run, too. Absent if the reader of our

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "cli/commands/job/notice_watch.hpp"
 #include "cli/commands/job/replaced_nodes.hpp"
+#include "cli/commands/job/taken_machines.hpp"
 #include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/name_folding.hpp"
@@ -46,6 +47,22 @@ std::vector<NodeName> taken_back(Context& context, const OpenJob& open) try {
   return {};
 }
 
+/// The time for a cloud to list the machine of a lost node as gone.
+constexpr std::chrono::seconds kForTheList{30};
+
+/// Returns true if the cloud has taken machines of the job away, and adds this to the reason.
+bool was_taken_away(Context& context, const OpenJob& open, launcher::JobOutcome& outcome) {
+  const bool has_lost_node = !outcome.lost.empty();
+  const auto taken = taken_without_notice(context, open.cluster, open.record,
+                                          has_lost_node ? kForTheList : std::chrono::seconds(0));
+  if (taken.empty()) return false;
+  std::vector<std::string> names;
+  for (const NodeName& node : taken)
+    names.push_back(node.value);
+  outcome.reason += "; the cloud has taken " + fold_names(names) + " back";
+  return true;
+}
+
 /// How a run has ended.
 struct RunEnd {
   launcher::JobOutcome outcome{};
@@ -66,10 +83,14 @@ RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome&
       end.taken_back.push_back(notice.node);
     return end;
   }
-  const bool matters = contains(open.record.spec.retry_on, JobEndCause::preempted) &&
+  const auto& retry_on = open.record.spec.retry_on;
+  const bool matters = contains(retry_on, JobEndCause::preempted) &&
                        launcher::with_notice(outcome.cause, true) != outcome.cause;
   if (matters) end.taken_back = taken_back(context, open);
-  end.cause = launcher::with_notice(outcome.cause, !end.taken_back.empty());
+  const bool decides = matters && !contains(retry_on, outcome.cause);
+  const bool is_taken =
+      !end.taken_back.empty() || (decides && was_taken_away(context, open, end.outcome));
+  end.cause = launcher::with_notice(outcome.cause, is_taken);
   return end;
 }
 
@@ -269,18 +290,24 @@ int follow_with_retries(Context& context, StartedJob& started, const FindTarget&
     RunEnd ended;
     std::optional<std::chrono::milliseconds> wait;
     auto watch = watch_for_notices(context, started.open);
-    request.goes_on = [&](const launcher::JobOutcome& outcome) {
+    request.goes_on = [&](launcher::JobOutcome& outcome) {
       ended =
           end_of(context, started.open, outcome, watch ? watch->notices() : std::vector<Notice>());
-      wait = launcher::wait_before_restart(started.open.record.spec, ended.cause,
-                                           started.open.record.restarts);
-      return wait.has_value();
+      const launcher::JobRecord& record = started.open.record;
+      wait = launcher::wait_before_restart(record.spec, ended.cause, record.restarts);
+      if (wait) return true;
+      outcome = ended.outcome;
+      outcome.cause = ended.cause;
+      outcome.reason += launcher::reason_against_restart(record.spec, ended.cause, record.restarts);
+      return false;
     };
     const int code = follow_job(context, *started.engine, started.open, request);
     watch.reset();
     if (!wait) return code;
     try {
       restart(context, started, find_target, ended, *wait);
+    } catch (const launcher::JobMayRun&) {
+      throw;  // It stays on record.
     } catch (const Error& e) {
       const bool is_stopped = e.kind() == ErrorKind::interrupted;
       launcher::JobOutcome last = ended.outcome;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/fault_point.hpp"
+#include "cli/commands/job/running_on.hpp"
 #include "cli/commands/shared/not_copied.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
@@ -50,8 +51,8 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 /// three, then seven: other machines may have started hundreds of jobs of this name.
 constexpr int kMostIds = 10;
 
-/// Starts the job. If this fails, records the job as ended, unless its id is taken: the caller
-/// decides what becomes of it.
+/// Starts the job. If this fails, records the job as ended, unless it may run all the same, or its
+/// id is taken: the caller decides what becomes of that one.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
@@ -70,6 +71,10 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     if (!record.engine_job.id.empty()) job.record = record;
   } catch (const launcher::JobIdTaken&) {
     throw;
+  } catch (const launcher::JobMayRun& e) {
+    job.reason = std::string("its start is not confirmed: ") + e.what();
+    context.store().update_job(job);
+    throw launcher::JobMayRun(with_job_that_may_run(e, job.id));
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     record.never_began = !is_prepared && record.restarts == 0;
@@ -126,6 +131,13 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
   return started;
 }
 
+/// Returns true if a scheduler's engine has refused the job before it has asked for anything: no
+/// job is left behind. Nodes of mpirun may have a directory with the job's number already.
+bool is_wrong_request(const launcher::JobRecord& record, const Error& e) {
+  return e.kind() == ErrorKind::usage && record.never_began &&
+         record.spec.engine != launcher::EngineKind::mpirun;
+}
+
 /// Starts a job whose id was shown already, so that it cannot get another one.
 void start_with_its_id(Context& context, const RemoteTarget& target, StartedJob& started) {
   try {
@@ -180,6 +192,11 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                 "names?");
       context.ui().note(std::string(e.what()) + ": trying another number");
       context.store().skip_job_numbers(record.spec.name, skipped);
+    } catch (const Error& e) {
+      if (!is_wrong_request(started.open.record, e)) throw;
+      context.store().erase_job(started.open.job.id);
+      context.set_job("");
+      throw;
     }
   }
 }

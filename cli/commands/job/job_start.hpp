@@ -28,8 +28,10 @@ struct StartedJob {
 };
 
 /// Waits for the job's turn, copies its files and starts it. If that fails, records the job as
-/// ended and throws the reason. A job whose id the nodes know from elsewhere gets another number,
-/// unless there is `when_recorded`, which is called before the wait, once.
+/// ended and throws the reason; a wrong request to a scheduler is not kept. A job that may run all
+/// the same stays on record as one that is starting, and JobMayRun is thrown, which names the
+/// commands that reach it. A job whose id the nodes know from elsewhere gets another number, unless
+/// there is `when_recorded`, which is called before the wait, once.
 StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record,
                      const std::function<void(const state::Job&)>& when_recorded = {});

@@ -47,8 +47,11 @@ OpenJob open_settled(Context& context, const std::string& name) {
       std::ranges::all_of(open.record.placement, [&](const launcher::NodeRanks& ranks) {
         return contains(nodes, ranks.node, &state::Node::name);
       });
-  if (open.cluster.state == state::ClusterState::stopped || !has_all_nodes)
+  const bool is_unconfirmed = open.job.state == state::JobState::starting &&
+                              open.record.engine_job.id.empty();  // It may not have been started.
+  if (open.cluster.state == state::ClusterState::stopped || !has_all_nodes || is_unconfirmed)
     open.job = refresh_job(context, open.job);
+  open.record = *open.job.record;
   return open;
 }
 

@@ -40,8 +40,8 @@ void describe_foreign(Arguments& arguments, std::string& cluster);
 /// Records the job if --cluster is given and another machine has started it there.
 void find_foreign(Context& context, const std::string& job, const std::string& cluster);
 
-/// Returns the named job. If its cluster is stopped, or a node of the job has left it, first
-/// records that the job has ended.
+/// Returns the named job. If its cluster is stopped, a node of the job has left it, or its start is
+/// not confirmed, first finds out and records whether the job has ended.
 OpenJob open_settled(Context& context, const std::string& name);
 
 }  // namespace fastgpu::cli

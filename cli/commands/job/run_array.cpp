@@ -49,6 +49,7 @@ struct Element {
   std::optional<process::Child> process{};
   bool has_begun = false;
   bool has_ended = false;
+  std::string why{};    ///< How the process that ran it has ended.
   SteadyTime ask_at{};  ///< When its nodes are asked, once it has no process here.
 };
 
@@ -140,23 +141,26 @@ class ArrayRunner {
 
   /// Brings the record of a job without a process up to date.
   void settle(Element& element, state::Job& job, const std::optional<process::ExitStatus>& how) {
-    const bool has_started = job.state == JobState::running;
     const bool is_detached = run_.record.spec.presence == launcher::Presence::detached;
-    if (!has_started) {
-      const std::string why = how ? describe(*how) : "it has gone";
-      return finish(job, JobState::failed, 1, "the process that runs it: " + why);
-    }
+    if (how) element.why = describe(*how);
+    const std::string why =
+        "the process that runs it: " + (element.why.empty() ? "it has gone" : element.why);
+    if (job.state == JobState::queued) return finish(job, JobState::failed, 1, why);
     const bool is_time = context_.clock().now() >= element.ask_at;
     if (!is_time && !may_have_ended_.contains(element.id)) return;
     element.ask_at = context_.clock().now() + kBetweenGlances;
     try {
       job = refresh_job(context_, job);
-      if (is_detached || launcher::has_ended(job)) return;
+      const bool is_starting = job.state == JobState::starting;
+      if ((is_detached && !is_starting) || launcher::has_ended(job)) return;
       for (const auto& outcome :
            engine_for(context_, target_.cluster, *job.record)
                ->stop(launcher::run_name(job.id, job.record->restarts), *job.record))
         if (!outcome.ok()) return;  // Asked again.
-      finish(job, JobState::lost, 1, "the fastgpu that ran it was ended");
+      if (is_starting)
+        finish(job, JobState::failed, 1, job.reason.empty() ? why : job.reason);
+      else
+        finish(job, JobState::lost, 1, "the fastgpu that ran it was ended");
     } catch (const Error&) {
       return;  // Its nodes do not answer now.
     }

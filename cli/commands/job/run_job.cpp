@@ -113,16 +113,21 @@ struct RunSurroundings {
   bool wants_end() const noexcept { return !post_mortem.empty() || !after.is_empty(); }
 };
 
+/// Returns the effect of a cancel on a job that is followed here.
+launcher::OnCancel on_cancel_of(const launcher::JobSpec& spec) {
+  return spec.presence == launcher::Presence::detached ? launcher::OnCancel::leave_job
+                                                       : launcher::OnCancel::stop_job;
+}
+
 /// Follows a job that has been started to its end. Returns the exit code.
 int follow_one(Context& context, StartedJob& started, const RunSurroundings& around) {
   const launcher::JobSpec& spec = started.open.record.spec;
   const bool is_detached = spec.presence == launcher::Presence::detached;
   const bool is_silent = is_detached || context.environment()(kInArray);
-  FollowOptions request{
-      .on_cancel = is_detached ? launcher::OnCancel::leave_job : launcher::OnCancel::stop_job,
-      .labels = RankLabels::shown,
-      .output = !is_silent,
-      .input = around.input};
+  FollowOptions request{.on_cancel = on_cancel_of(spec),
+                        .labels = RankLabels::shown,
+                        .output = !is_silent,
+                        .input = around.input};
   if (spec.retries == 0) return follow_job(context, *started.engine, started.open, request);
   return follow_with_retries(context, started, around.find_target, std::move(request));
 }
@@ -150,7 +155,11 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
   if (is_detached && !needs_follower(record.spec) && !around.wants_end())
     return show_detached(context, started.open.job);
-  started.engine = engine_to_follow(context, target.cluster, started.open.record);
+  try {
+    started.engine = engine_to_follow(context, target.cluster, started.open.record);
+  } catch (const Error& e) {
+    throw left_behind(context, started.open, on_cancel_of(record.spec), e);
+  }
   context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
   const int code = follow_one(context, started, around);
   const bool is_bad = code != 0 && !context.cancel().requested();
@@ -267,6 +276,8 @@ int run_here(Context& context, const RunJobOptions& options) {
 int run(Context& context, const RunJobOptions& options) {
   try {
     return run_here(context, options);
+  } catch (const launcher::JobMayRun&) {
+    throw;  // The array's process finds out what has become of it.
   } catch (const Error& e) {
     if (const auto element = context.environment()(kInArray)) fail_element(context, *element, e);
     throw;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/cancel.hpp"
+#include "base/clock.hpp"
 #include "cli/program/arguments.hpp"
 #include "cli/program/context.hpp"
 #include "cli/workflows/services.hpp"
@@ -27,6 +29,14 @@ void describe_limits(Arguments& arguments, ClusterOptions& options);
 /// Returns the tools for one operation, with the limits of `options`. Before that, settles the
 /// unfinished operations of earlier runs.
 provision::Tools tools_for(Context& context, const ClusterOptions& options);
+
+/// Performs an operation on a cluster. Calls of a cloud that fail are not repeated after
+/// `deadline`; the removals after a failure are.
+template <class Operation>
+auto in_time(Context& context, Clock::time_point deadline, Operation operation) {
+  const RetryDeadline retries(context.cancel(), deadline);
+  return operation();
+}
 
 /// Shows the state of the cluster after an operation.
 void show_cluster(Context& context, const provision::ClusterView& view);

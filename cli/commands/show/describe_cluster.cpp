@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <chrono>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/descriptions.hpp"
 #include "cli/commands/show/shown_state.hpp"
+#include "provision/journal.hpp"
+#include "provision/unmet_nodes.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -26,11 +29,15 @@ Action make_describe_cluster_command(Arguments& arguments) {
       fields["nodes"].push_back(to_json(node));
       fields["nodes"].back()["cost_so_far"] = cost_json(status, node);
     }
-    const std::size_t open_intents = context.store().open_intents(cluster.id).size();
-    fields["open_intents"] = open_intents;
+    const auto intents = context.store().open_intents(cluster.id);
+    const OpenChanges open{
+        .unfinished =
+            static_cast<std::size_t>(std::ranges::count_if(intents, provision::is_unfinished)),
+        .unmet_nodes = provision::unmet_nodes(context.store(), cluster.id).size()};
+    fields["open_intents"] = open.unfinished;
     View view = view_of_one("cluster", fields, cluster.name.value);
-    view.described = description_of(shown, context.store().jobs(), open_intents,
-                                    std::chrono::system_clock::now());
+    view.described =
+        description_of(shown, context.store().jobs(), open, std::chrono::system_clock::now());
     context.ui().show(view);
     return 0;
   };

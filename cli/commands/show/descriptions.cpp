@@ -443,16 +443,19 @@ std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node,
 }
 
 Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jobs,
-                    std::size_t open_intents, TimePoint now) {
+                    const OpenChanges& open, TimePoint now) {
   const state::Cluster& cluster = shown.cluster;
   Json out;
   out["name"] = cluster.name.value;
   out["id"] = cluster.id.value;
   out["provider"] = cluster.provider;
   out["state"] = state::to_string(cluster.state);
-  if (open_intents > 0)
-    out["unfinished"] = counted(open_intents, "change") +
+  if (open.unfinished > 0)
+    out["unfinished"] = counted(open.unfinished, "change") +
                         ", in progress or interrupted: fastgpu gc finishes interrupted ones";
+  if (open.unmet_nodes > 0)
+    out["not reached"] = counted(open.unmet_nodes, "node") +
+                         " so far: the first command that uses the nodes waits for them";
   out["size"] = running_text(shown.nodes);
   put(out, "user", cluster.user);
   out["created"] = time_text(cluster.created, now);

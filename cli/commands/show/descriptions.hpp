@@ -8,10 +8,16 @@
 
 namespace fastgpu::cli {
 
+/// The changes of a cluster that are still open.
+struct OpenChanges {
+  std::size_t unfinished = 0;   ///< The changes in progress, or interrupted.
+  std::size_t unmet_nodes = 0;  ///< The nodes that were requested and not reached yet.
+};
+
 /// Returns the sections on a cluster: its machines, network, storage, cost, guards, nodes, and
 /// those of `jobs` that have not ended. Empty values are left out.
 Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jobs,
-                    std::size_t open_intents, state::TimePoint now);
+                    const OpenChanges& open, state::TimePoint now);
 
 /// Returns the description of one node of `shown`, with its machine, its cost, and the RDMA devices
 /// that it has reported; `report` is absent if the node was not asked.

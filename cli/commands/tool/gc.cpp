@@ -57,14 +57,18 @@ std::vector<provision::Settled> settle_jobs(Context& context, const GcOptions& o
 
 int run(Context& context, const GcOptions& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
+  context.ui().waiting("ending abandoned jobs");
   std::vector<provision::Settled> settled = settle_jobs(context, options);
   const auto carrying = options.dry_run ? Execution::dry_run : Execution::apply;
+  context.ui().waiting("carrying out guards");
   for (provision::Settled& one : carry_out_guards(context, carrying))
     settled.push_back(std::move(one));
+  context.ui().waiting("looking for interrupted images");
   for (provision::Settled& one : settle_bakes(context, options.dry_run))
     settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));
+  context.ui().end_progress();
   const std::vector<DiskReport> disks = report_full_disks(context);
   context.ui().show(view_of(settled, disks));
   for (const DiskReport& disk : disks)

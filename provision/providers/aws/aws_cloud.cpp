@@ -15,6 +15,7 @@ using cloud::Machine;
 
 /// All states except "terminated", in which a machine stays listed for an hour.
 constexpr std::array kListedStates = {"pending", "running", "shutting-down", "stopping", "stopped"};
+constexpr const char* kEndedState = "terminated";
 
 Ec2Call about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
@@ -120,6 +121,21 @@ std::optional<cloud::Failure> AwsCloud::try_launch(const cloud::Trial& trial,
 
 std::vector<Machine> AwsCloud::machines(const std::string& region, const state::ClusterId& cluster,
                                         const Cancel& cancel) {
+  return machines_in_states(region, cluster, {kListedStates.begin(), kListedStates.end()}, cancel);
+}
+
+std::vector<Machine> AwsCloud::machines_and_ended(const std::string& region,
+                                                  const state::ClusterId& cluster,
+                                                  const Cancel& cancel) {
+  std::vector<std::string> states(kListedStates.begin(), kListedStates.end());
+  states.emplace_back(kEndedState);
+  return machines_in_states(region, cluster, states, cancel);
+}
+
+std::vector<Machine> AwsCloud::machines_in_states(const std::string& region,
+                                                  const state::ClusterId& cluster,
+                                                  const std::vector<std::string>& states,
+                                                  const Cancel& cancel) {
   Ec2Call call{.region = region,
                .action = "DescribeInstances",
                .parameters = {{"MaxResults", "1000"}},
@@ -128,8 +144,7 @@ std::vector<Machine> AwsCloud::machines(const std::string& region, const state::
     add_filter(call.parameters, 1, "tag-key", {std::string(cloud::kClusterTag)});
   else
     add_filter(call.parameters, 1, "tag:" + std::string(cloud::kClusterTag), {cluster.value});
-  add_filter(call.parameters, 2, "instance-state-name",
-             {kListedStates.begin(), kListedStates.end()});
+  add_filter(call.parameters, 2, "instance-state-name", states);
   std::vector<Machine> found;
   ec2_.pages(
       call,

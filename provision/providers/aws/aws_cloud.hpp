@@ -45,6 +45,9 @@ class AwsCloud final : public cloud::Cloud {
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
+  std::vector<cloud::Machine> machines_and_ended(const std::string& region,
+                                                 const state::ClusterId& cluster,
+                                                 const Cancel& cancel) override;
   std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                        const Cancel& cancel) override;
   void start(const std::string& region, std::span<const std::string> ids,
@@ -60,6 +63,12 @@ class AwsCloud final : public cloud::Cloud {
   std::vector<cloud::CloudPart> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
+  /// Returns the machines with the cluster's mark that are in one of these states.
+  std::vector<cloud::Machine> machines_in_states(const std::string& region,
+                                                 const state::ClusterId& cluster,
+                                                 const std::vector<std::string>& states,
+                                                 const Cancel& cancel);
+
   /// The machines that a capacity reservation covers.
   struct Reservation {
     std::string type{};

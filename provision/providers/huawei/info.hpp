@@ -13,6 +13,7 @@ inline constexpr ProviderInfo kInfo{
     .description = "Huawei Cloud; credentials as its SDKs find them",
     .is_cloud = true,
     .has_timer = true,
+    .has_spot_prices = false,
     .quota_page = "https://console.huaweicloud.com/quota",
     .nfs_options = "vers=3,timeo=600,noresvport,nolock,tcp",
     .endpoint_variable = "FASTGPU_HUAWEI_ENDPOINT"};

@@ -128,8 +128,8 @@ class Mix:
             codes.add(4)
         if self.command in ("scale up", "start"):
             codes.add(124)  # No machine of the stand-in's answers here.
-        if self.command == "scale up" and (self.boot_failures or self.reclaimed):
-            codes.add(6)  # What is to grow does not run.
+        if self.command in ("scale up", "start") and (self.boot_failures or self.reclaimed):
+            codes.add(6)  # What is to grow or to start does not run.
         return codes
 
 

@@ -74,6 +74,34 @@ def test_a_lost_machine_is_replaced_in_place_and_the_job_goes_on(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_a_machine_that_is_taken_without_a_notice_was_preempted(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "unseen", "--on", "preempted")
+        take_away(customer, 1)
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("job unseen-1 ended (preempted)", err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_that_is_not_started_again_names_the_cause_that_is_left_out(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        process = start(customer, "left", "--on", "hang")
+        take_away(customer, 1)
+        _, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 1, err.decode())
+        assert_in("not started again, because --on (retry_on) lacks node-loss", err.decode())
+        assert_in("lacks node-loss", record(customer, "left-1")["reason"])
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s")

@@ -91,7 +91,11 @@ class Pod:
 
 
 class Cluster:
-    """Jobs and pods, and faults to show: {"status": 429, "times": 1, "method": "POST", ...}."""
+    """Jobs and pods, and faults to show: {"status": 429, "times": 1, "method": "POST", ...}.
+
+    A fault with "effect" acts, and answers so all the same; one with the status None cuts the
+    connection. "more" has fields of its Status.
+    """
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -156,8 +160,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def refuse(self, code, message, headers=()):
-        self.answer(code, {"kind": "Status", "status": "Failure", "message": message}, headers)
+    def refuse(self, code, message, headers=(), **more):
+        status = {"kind": "Status", "status": "Failure", "message": message, **more}
+        self.answer(code, status, headers)
 
     def handle_request(self):
         cluster = self.server.cluster
@@ -172,12 +177,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault := cluster.fault_for(self.command, self.path):
             if fault.get("effect"):
                 self.act(cluster, url.path, query, body, quiet=True)
+            if fault["status"] is None:
+                return self.cut()
             return self.refuse(
-                fault["status"], fault.get("message", "a fault"), fault.get("headers", ())
+                fault["status"],
+                fault.get("message", "a fault"),
+                fault.get("headers", ()),
+                **fault.get("more", {}),
             )
         return self.act(cluster, url.path, query, body)
 
     do_GET = do_POST = do_DELETE = handle_request
+
+    def cut(self):
+        """Ends the connection without an answer."""
+        self.close_connection = True
+        self.connection.close()
 
     def act(self, cluster, path, query, body, quiet=False):
         answer = (lambda *_, **__: None) if quiet else self.answer

@@ -114,7 +114,118 @@ def test_faults_of_the_server(desk):
     assert_true(all(fault["times"] == 0 for fault in desk.cluster.faults))
     desk.cluster.jobs["blocked-1"] = {"metadata": {"name": "blocked-1"}}
     assert_in("already exists", desk.run(*JOB, "blocked", "-np", "1", "--", "true", code=6).stderr)
+    desk.run("delete", "job", "blocked-1", "--yes")
+    assert_in("blocked-1", desk.cluster.jobs)  # It is not ours.
     desk.cluster.jobs.pop("blocked-1")
+
+
+def commands_of(job):
+    return f"fastgpu wait job {job} | fastgpu cancel job {job}"
+
+
+def test_a_job_that_may_run_after_an_unclear_start_is_reached_by_every_command(desk):
+    for number, status in enumerate((500, None), start=1):
+        job = f"lost{number}-1"
+        program = ["sh", "-c", "echo up; exec sleep 100"]
+        desk.cluster.faults = [{"status": status, "times": 99999, "effect": True}]
+        failed = desk.run(*JOB, job[:-2], "-np", "1", "--", *program, code=1)
+        assert_in(f"job {job} may run: {commands_of(job)}", failed.stderr)
+        assert_in(job, desk.cluster.jobs)
+        assert_in("starting", desk.run("get", "jobs").stdout)
+        desk.cluster.faults = []
+        assert_equal(desk.seen(job)["state"], "running")
+        wait_until(lambda job=job: "up" in desk.run("logs", job).stdout)
+        desk.run("wait", "job", job, "--timeout", "1s", code=124)
+        desk.run("cancel", "job", job)
+        assert_equal((desk.cluster.jobs, desk.seen(job)["state"]), ({}, "cancelled"))
+
+
+def test_a_job_that_an_unclear_start_has_not_created_is_found_not_to_run(desk):
+    for name, command in (("none", ["wait", "job"]), ("nothing", ["cancel", "job"])):
+        desk.cluster.faults = [{"status": 503, "times": 99999}]
+        failed = desk.run(*JOB, name, "-np", "1", "--", "true", code=1)
+        assert_in(f"job {name}-1 may run", failed.stderr)
+        desk.cluster.faults = []
+        desk.run(*command, f"{name}-1", code=1 if command[0] == "wait" else 0)
+        assert_equal(desk.seen(f"{name}-1")["state"], "lost")
+
+
+def test_a_server_that_is_not_there_has_started_nothing(desk):
+    desk.server = "https://127.0.0.1:1"
+    desk.configure({"token": desk.cluster.token})
+    failed = desk.run(*JOB, "away", "-np", "1", "--", "true", code=1)
+    assert_not_in("may run", failed.stderr)
+    assert_equal(desk.seen("away")["state"], "failed")
+
+
+def test_a_command_that_fails_after_the_start_names_the_job_that_goes_on(desk):
+    go_on = desk.folder / "go-on"
+    waits = ["sh", "-c", f"echo up; while [ ! -e {go_on} ]; do sleep 0.1; done"]
+    process = desk.start(*JOB, "token", "-np", "1", "--", *waits)
+    assert_in("up", process.stdout.readline())
+    desk.cluster.token = "another"
+    go_on.touch()  # The end of the log makes fastgpu ask again.
+    _, err = process.communicate(timeout=60)
+    assert_equal(process.returncode, 3, err)
+    assert_in(f"job token-1 goes on: {commands_of('token-1')}", err)
+    waited = desk.run("wait", "job", "token", code=3)
+    desk.cluster.token = "t0ken"
+    desk.run("wait", "job", "token")
+    assert_in("may have expired", waited.stderr)
+
+    desk.cluster.faults = [
+        {"status": 403, "message": "cannot list pods", "path": "/pods", "times": 99999}
+    ]
+    done = desk.run(*JOB, "role", "-np", "1", "--", "sleep", "1", code=3)
+    assert_in(f"cannot list pods; job role-1 goes on: {commands_of('role-1')}", done.stderr)
+    desk.cluster.faults = []
+    desk.run("wait", "job", "role-1")
+
+
+def test_a_ctrl_c_that_cannot_stop_the_job_names_it(desk):
+    for name, status, code in (("locked", 401, 3), ("busy", 503, 1)):
+        program = ["sh", "-c", "echo up; exec sleep 60"]
+        process = desk.start(*JOB, name, "-np", "1", "--", *program)
+        assert_in("up", process.stdout.readline())
+        desk.cluster.faults = [{"status": status, "method": "DELETE", "times": 99999}]
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert_equal(process.returncode, code, err)
+        assert_in(f"stopping job {name}-1", err)
+        assert_in(f"job {name}-1 goes on: {commands_of(f'{name}-1')}", err)
+        desk.cluster.faults = []
+        assert_equal(desk.seen(name)["state"], "running")
+        desk.run("cancel", "job", name)
+
+
+def test_refusals_have_the_kind_and_the_remedy_of_the_servers_words(desk):
+    quota = 'mpijobs.kubeflow.org "x" is forbidden: exceeded quota: few, requested: cpu=2'
+    missing = 'namespaces "ns" not found'
+    namespaces = {"reason": "NotFound", "details": {"kind": "namespaces", "name": "ns"}}
+    for status, message, more, code, said, not_said in (
+        (403, quota, {"reason": "Forbidden"}, 4, "have its ResourceQuota raised", "denied"),
+        (404, missing, namespaces, 5, "create the namespace, or name another", "operator"),
+        (404, "the server could not find the requested resource", {}, 5, "MPI operator", "or the"),
+    ):
+        fault = {"status": status, "message": message, "more": more, "times": 2}
+        desk.cluster.faults = [fault]
+        for flags in (["--dry-run"], []):
+            done = desk.run(*JOB, "refused", "-np", "1", *flags, "--", "true", code=code)
+            assert_in(message, done.stderr)
+            assert_in(said, done.stderr)
+            assert_not_in(not_said, done.stderr)
+
+
+def test_a_wrong_request_leaves_no_job(desk):
+    words = [*JOB, "d", "-np", "1"]
+    for flags in ([], ["-d"], ["--dry-run"]):
+        for name, said in (("nope", "has no context 'nope' (lab)"), ("lap", "did you mean 'lab'?")):
+            setting = ["--set", f"kubernetes.context={name}", *flags]
+            assert_in(said, desk.run(*words, *setting, "--", "true", code=2).stderr)
+    no_image = ["run", "job", "d", "--engine", "kubernetes", "-np", "1", "--", "true"]
+    assert_in("set kubernetes.image", desk.run(*no_image, code=2).stderr)
+    assert_equal(json.loads(desk.run("get", "jobs", "-o", "json").stdout)["jobs"], [])
+    assert_equal(desk.cluster.requests, [])
 
 
 def test_a_login_that_expires_leaves_the_job_alone(desk):

@@ -242,6 +242,7 @@ def test_what_a_role_lacks_is_named(site):
     desk = site.desk(role)
     done = desk.run(*JOB, "blind", "-np", "1", "--", "sleep", "60", code=3)
     assert_in('cannot get resource "pods/log"', done.stderr)
+    assert_in("job blind-1 goes on: fastgpu wait job blind-1", done.stderr)
     assert_equal(list(jobs_of(desk)), ["blind-1"])
     desk.run("cancel", "job", "blind-1")
 
@@ -272,10 +273,11 @@ def test_a_quota_is_named(desk):
     def is_refused():
         process = desk.start(*JOB, "many", "-np", "1", "--", "true")
         refused.append(process.communicate(timeout=30)[1])
-        return process.returncode == 3
+        return process.returncode == 4
 
     wait_until(is_refused)  # The server learns of a quota a little later.
     assert_in(f"exceeded quota: few, requested: {count}=1", refused[-1])
+    assert_in("have its ResourceQuota raised", refused[-1])
 
 
 def test_a_job_that_the_definition_refuses_is_not_created(site):
@@ -303,7 +305,8 @@ def test_a_namespace_that_is_missing_is_named(desk):
     desk.configure({"token": "admin-t0ken"})
     words = [*JOB, "lost", "-np", "1", "--set", "kubernetes.namespace=nowhere"]
     done = desk.run(*words, "--", "true", code=5)
-    assert_in('namespaces "nowhere" not found', done.stderr)
+    assert_in('namespaces "nowhere" not found; create the namespace', done.stderr)
+    assert_not_in("operator", done.stderr)
 
 
 def test_the_definition_of_the_tests_is_strict(desk):

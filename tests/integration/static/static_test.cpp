@@ -33,8 +33,8 @@ class RealReachability final : public provision::Reachability {
  public:
   std::vector<HostResult<Reached>> wait(const state::Cluster& /*cluster*/,
                                         std::span<const state::Node> nodes,
-                                        Clock::time_point /*deadline*/,
-                                        const Cancel& cancel) override {
+                                        Clock::time_point /*deadline*/, const Cancel& cancel,
+                                        const std::function<void()>& /*look*/) override {
     std::vector<ssh::Host> hosts;
     for (const state::Node& node : nodes)
       hosts.push_back({.name = node.name,

@@ -243,7 +243,7 @@ TEST_CASE("a refusal is what its code says, whatever its status") {
       {"InvalidAccountStatus.NotEnoughBalance", FailureKind::money},
       {"Forbidden.RAM", FailureKind::permission},
       {"InvalidAccessKeyId.NotFound", FailureKind::credentials},
-      {"InvalidSecurityToken.Expired", FailureKind::credentials},
+      {"InvalidSecurityToken.Expired", FailureKind::expired},
       {"InvalidTimeStamp.Expired", FailureKind::clock_skew},
       {"InvalidInstanceId.NotFound", FailureKind::not_found},
       {"DependencyViolation.VSwitch", FailureKind::in_use},

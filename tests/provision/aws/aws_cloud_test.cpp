@@ -86,6 +86,24 @@ TEST_CASE_FIXTURE(Account, "an id that is none keeps no machine from being ended
   CHECK(ended == std::set<std::string>{"i-1", "i-2"});
 }
 
+TEST_CASE_FIXTURE(Account,
+                  "machines that are terminated are asked for where an end counts at once") {
+  script.answers["DescribeInstances"] = [&](const http::Request&) {
+    return Script::page("DescribeInstances",
+                        "<reservationSet><item><instancesSet><item><instanceId>i-1</instanceId>"
+                        "<instanceState><name>terminated</name></instanceState>"
+                        "</item></instancesSet></item></reservationSet>");
+  };
+  const auto found = cloud.machines_and_ended("us-east-1", {"c1"}, cancel);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].state == cloud::MachineState::gone);
+  cloud.machines("us-east-1", {"c1"}, cancel);
+  const auto& asked = script.asked["DescribeInstances"];
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0].body.find("=terminated") != std::string::npos);
+  CHECK(asked[1].body.find("=terminated") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Account, "what becomes of a machine is said once the cloud knows it") {
   int calls = 0;
   script.answers["ModifyInstanceAttribute"] = [&](const http::Request&) {

@@ -83,7 +83,7 @@ TEST_CASE("codes mean what EC2's list says, whatever their status") {
       {"RequestExpired", FailureKind::clock_skew},
       {"InvalidClientTokenId", FailureKind::credentials},
       {"MissingAuthenticationToken", FailureKind::credentials},
-      {"ExpiredTokenException", FailureKind::credentials},
+      {"ExpiredTokenException", FailureKind::expired},
       {"InvalidAMIName.Duplicate", FailureKind::name_taken},
       {"InvalidAMIID.Unavailable", FailureKind::not_found},
       {"DependencyViolation", FailureKind::in_use},

@@ -100,7 +100,23 @@ TEST_CASE("a machine in another zone than the cluster's is a stray") {
   CHECK(instances[1].token == "stray there");
 }
 
-TEST_CASE("machines that are ending are none, and failed ones are told of as gone") {
+TEST_CASE("a machine that ends is told of as gone until another one has its index") {
+  Machine ending = machine("ending", 0, "1");
+  ending.state = MachineState::ending;
+  ending.marks.owner = "others";
+  const auto alone = instances_of(std::vector{ending}, kHere, "us");
+  REQUIRE(alone.size() == 1);
+  CHECK(alone[0].state == InstanceState::gone);
+  CHECK(alone[0].token.empty());
+  CHECK(alone[0].owner.empty());
+  const auto replaced = instances_of(std::vector{ending, machine("new", 0, "2")}, kHere, "us");
+  REQUIRE(replaced.size() == 1);
+  CHECK(replaced[0].id == "new");
+  ending.site.zone = "elsewhere";
+  CHECK(instances_of(std::vector{ending}, kHere, "us").empty());
+}
+
+TEST_CASE("machines that are ending are no nodes, and failed ones are told of as gone") {
   Machine ending = machine("ending", 0, "1");
   ending.state = MachineState::ending;
   Machine failed = machine("failed", 1, "1");
@@ -108,9 +124,9 @@ TEST_CASE("machines that are ending are none, and failed ones are told of as gon
   CHECK(machine_of(std::vector{ending, failed}, 0) == nullptr);
   CHECK(machine_of(std::vector{ending, failed}, 1) == nullptr);
   const auto instances = instances_of(std::vector{ending, failed}, kHere, "us");
-  REQUIRE(instances.size() == 1);
-  CHECK(instances[0].id == "failed");
-  CHECK(instances[0].state == InstanceState::gone);
+  REQUIRE(instances.size() == 2);
+  for (const Instance& instance : instances)
+    CHECK(instance.state == InstanceState::gone);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
 #include <deque>
 
 #include "support/failure.hpp"
@@ -42,6 +43,7 @@ class PlainDialect final : public Dialect {
     if (response.status == 429) failure.kind = FailureKind::throttled;
     if (response.status == 503) failure.kind = FailureKind::busy;
     if (response.status == 401) failure.kind = FailureKind::credentials;
+    if (response.body == "RequestExpired") failure.kind = FailureKind::clock_skew;
     return failure;
   }
   bool is_answer(const http::Response& response, const CloudCall&) const override {
@@ -76,6 +78,7 @@ struct CallerBench {
              credentials::Credentials found;
              found.keys.access_key = "key" + std::to_string(++searches);
              found.expires = expires;
+             found.source = "PLAIN_KEY";
              return found;
            },
        .wait = [this](std::chrono::milliseconds pause, const Cancel&) { waits.push_back(pause); },
@@ -280,6 +283,75 @@ TEST_CASE("where the cloud's clock differs from ours, its time is taken over onc
   CHECK(when(1) >= 1924992000 - 10);  // 2031 began then.
 }
 
+/// Returns the date header of an answer that was sent now.
+std::string date_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[40];
+  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+  return text;
+}
+
+TEST_CASE("a request that expired although the clocks agree had credentials that have expired") {
+  CallerBench bench;
+  bench.http.script.push_back([] {
+    return http::Response{
+        .status = 400, .headers = {{"Date", date_now()}}, .body = "RequestExpired"};
+  });
+  const Error e = failure_of([&] { bench.caller.call(kCall, "asking", bench.cancel); });
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(std::string(e.what()) ==
+        "asking: the credentials have expired: RequestExpired; the credentials are from PLAIN_KEY: "
+        "renew them there");
+  CHECK(bench.http.sent.size() == 1);
+  CallerBench untold;
+  untold.http.script.push_back(
+      [] { return http::Response{.status = 400, .body = "RequestExpired"}; });
+  CHECK(mentions(failure_of([&] { untold.caller.call(kCall, "asking", untold.cancel); }),
+                 "the clocks differ"));
+}
+
+TEST_CASE("refused credentials are named by their source, with what to do") {
+  CallerBench bench;
+  bench.answers({401});
+  const Error e = failure_of([&] { bench.caller.call(kCall, "asking", bench.cancel); });
+  CHECK(
+      std::string(e.what()) ==
+      "asking: credentials refused: Code; the credentials are from PLAIN_KEY: replace them there");
+  const Error unknown = error_of({.kind = FailureKind::credentials, .code = "Code"}, "asking");
+  CHECK(mentions(unknown, "`fastgpu get providers` shows where each cloud reads its credentials"));
+}
+
+TEST_CASE("a call is not repeated beyond the command's time limit") {
+  CallerBench late;
+  late.answers({429});
+  {
+    const RetryDeadline passed(late.cancel, std::chrono::steady_clock::now());
+    const Error e = failure_of([&] { late.caller.call(kCall, "launching", late.cancel); });
+    CHECK(e.kind() == ErrorKind::timeout);
+    CHECK(mentions(e, "launching: too many calls: Code; --timeout leaves no time"));
+    CHECK(late.http.sent.size() == 1);
+    late.http.script.clear();
+    late.is_lost();
+    CHECK(failure_of([&] { late.caller.call(kCall, "launching", late.cancel); }).kind() ==
+          ErrorKind::timeout);
+  }
+  CHECK(failure_of([&] { late.caller.call(kCall, "launching", late.cancel); }).kind() ==
+        ErrorKind::transient);
+  CallerBench asked;
+  asked.http.script.push_back([] {
+    return http::Response{.status = 429, .headers = {{"Retry-After", "60"}}, .body = "Slow"};
+  });
+  const RetryDeadline soon(asked.cancel, std::chrono::steady_clock::now() + 20s);
+  CHECK(failure_of([&] { asked.caller.call(kCall, "launching", asked.cancel); }).kind() ==
+        ErrorKind::timeout);
+  CallerBench patient;
+  patient.answers({503, 503, 200});
+  const RetryDeadline later(patient.cancel, std::chrono::steady_clock::now() + 1h);
+  CHECK(patient.caller.call(kCall, "launching", patient.cancel).status == 200);
+}
+
 TEST_CASE("credentials are looked for once, and again before they expire") {
   CallerBench bench;
   bench.answers({200});
@@ -300,6 +372,19 @@ TEST_CASE("a request to stop ends the attempts") {
   bench.cancel.request();
   CHECK(failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); }).kind() ==
         ErrorKind::interrupted);
+}
+
+TEST_CASE("a refusal for want of stock is short where the code says all") {
+  const Failure full{.kind = FailureKind::stock,
+                     .cloud = "aws",
+                     .code = "InsufficientInstanceCapacity",
+                     .message = "We currently do not have sufficient capacity in this zone.",
+                     .request_id = "r-1"};
+  CHECK(std::string(error_of(full, "launching").what()) ==
+        "launching: no stock: InsufficientInstanceCapacity; another zone or type may have some");
+  Failure odd = full;
+  odd.code = "Ecs.0319";
+  CHECK(mentions(error_of(odd, "launching"), "sufficient capacity in this zone. (request r-1)"));
 }
 
 TEST_CASE("a refusal for want of quota says where it is raised") {

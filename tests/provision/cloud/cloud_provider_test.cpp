@@ -458,8 +458,12 @@ TEST_CASE("the list says of a machine that was taken over who has it, and when")
 TEST_CASE("without credentials no cloud is asked for orphans") {
   Bench bench;
   bench.create(1);
+  CHECK_FALSE(bench.provider.orphans({}).not_asked);
   bench.cloud.credentials = false;
-  CHECK(bench.provider.orphans({}).found.empty());
+  const Orphans orphans = bench.provider.orphans({});
+  CHECK(orphans.found.empty());
+  REQUIRE(orphans.not_asked);
+  CHECK(orphans.not_asked->kind() == ErrorKind::denied);
 }
 
 }  // namespace

@@ -313,6 +313,21 @@ TEST_CASE("a machine that does not start is replaced where it is") {
   }
 }
 
+TEST_CASE("a machine that ends while its answer is awaited is replaced at once, with the cause") {
+  Bench bench;
+  bool has_ended = false;
+  bench.shop.reachability.on_wait = [&] {
+    if (std::exchange(has_ended, true)) return;
+    bench.cloud.all[2].state = MachineState::ending;
+    bench.shop.reachability.failures.emplace("demo-2", Error(ErrorKind::timeout, "no answer"));
+  };
+  bench.cloud.on_launch = [&] { bench.shop.reachability.failures.clear(); };
+  const ClusterView view = bench.create();
+  CHECK(view.nodes[2].instance_id == "m4");
+  REQUIRE(bench.shop.events.replaced.size() == 1);
+  CHECK(bench.shop.events.replaced[0].find("machine m2 of demo-2") != std::string::npos);
+}
+
 TEST_CASE("a creation that died while it held machines at two places leaves none double") {
   Bench bench;
   bench.cloud.stock = {{"r1a", 1}, {"r2a", 0}};

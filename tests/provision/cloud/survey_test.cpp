@@ -81,9 +81,13 @@ TEST_CASE("what cannot be had is told apart by its reason: stock, quota, price")
                             offer("dear", 6), offer("good", 5, Stock::enough, 4)},
                            request, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"good"});
-  CHECK(why_none(ranked, request) ==
-        "1 beyond the quota, 1 over the price of 5.00 USD/h (the cheapest is 6.00 USD/h: t in "
-        "dear), 1 without stock");
+  CHECK(
+      why_none(ranked, request) ==
+      "1 beyond the quota (room for 3 more of t in r, 4 requested; `fastgpu get quotas` shows the "
+      "account's limits; to raise them, see "
+      "https://console.aws.amazon.com/servicequotas/home/services/ec2/quotas), 1 over the price "
+      "of 5.00 USD/h (the cheapest is 6.00 USD/h: t in "
+      "dear), 1 without stock");
   CHECK(why_none({}, request) == "no cloud has such machines");
 }
 
@@ -119,7 +123,33 @@ TEST_CASE("a maximum price is not kept by an offer without a price") {
   const MachineRequest request{.max_price = Money{5, kUsd}};
   const auto ranked = rank({offer("untold", {})}, request, kRates);
   CHECK(ranked.usable.empty());
-  CHECK(why_none(ranked, request) == "1 without a price");
+  CHECK(why_none(ranked, request) ==
+        "1 without a price (replace --max-price by --instance-type, which bounds the machine, and "
+        "--max-life, which bounds the time)");
+}
+
+TEST_CASE("a refusal for want of spot prices names the clouds that have none") {
+  const MachineRequest request{.market = Market::spot, .max_price = Money{5, kUsd}};
+  Offer untold = offer("untold", {});
+  untold.cloud = "huawei";
+  const std::string why = why_none(rank({untold, offer("aws", {})}, request, kRates), request);
+  CHECK(why.find("2 without a price (huawei has no prices of spot machines: replace --max-price by "
+                 "--instance-type") == 0);
+}
+
+TEST_CASE("a refusal because of quotas tells the largest room, and the page of every cloud") {
+  Offer other = offer("b", 1, Stock::enough, 2);
+  other.cloud = "huawei";
+  other.type.name = "p2s";
+  const MachineRequest request{.nodes = 3};
+  const auto ranked = rank({offer("a", 1, Stock::enough, 0), other}, request, kRates);
+  const std::string why = why_none(ranked, request);
+  CHECK(why.find("2 beyond the quota (room for 2 more of p2s in r, 3 requested") == 0);
+  CHECK(why.find("console.aws.amazon.com/servicequotas/home/services/ec2/quotas and "
+                 "https://console.huaweicloud.com/quota)") != std::string::npos);
+  const MachineRequest reserved{.nodes = 3, .reservation = "cr-1"};
+  CHECK(why_none(rank({other}, reserved, kRates), reserved) ==
+        "1 beyond the quota (room for 2 more of p2s in r, 3 requested of reservation cr-1)");
 }
 
 TEST_CASE("the rates of the user hold") {
@@ -152,6 +182,28 @@ TEST_CASE("what costs far more than the best is no substitute that nobody asked 
   const MachineRequest request{.max_price = Money{8, kUsd}};
   const auto wished = without_dear(rank(all, request, kRates), request);
   CHECK(zones(wished.usable) == std::vector<std::string>{"best", "near", "dear"});
+}
+
+Offer untold_with(int gpus, Stock stock = Stock::enough) {
+  Offer made = offer(std::to_string(gpus), {}, stock);
+  made.type.gpus = gpus;
+  return made;
+}
+
+TEST_CASE("where no price is known a much larger machine is no substitute that nobody asked for") {
+  const std::vector<Offer> all = {untold_with(1, Stock::none), untold_with(2), untold_with(8)};
+  const MachineRequest one{.gpus = 1};
+  const auto ranked = without_dear(rank(all, one, kRates), one);
+  CHECK(zones(ranked.usable) == std::vector<std::string>{"2"});
+  const auto none =
+      without_dear(rank({untold_with(1, Stock::none), untold_with(8)}, one, kRates), one);
+  CHECK(none.usable.empty());
+  CHECK(why_none(none, one) ==
+        "1 with 8 GPUs instead of 1, at an unknown price: not without --instance-type, 1 without "
+        "stock");
+  for (const MachineRequest& wished : {MachineRequest{.gpus = 8}, MachineRequest{.gpus = 4},
+                                       MachineRequest{.gpus = 1, .type = "t"}, MachineRequest{}})
+    CHECK(without_dear(rank({untold_with(8)}, wished, kRates), wished).usable.size() == 1);
 }
 
 TEST_CASE("where no price at all is known every offer stays") {

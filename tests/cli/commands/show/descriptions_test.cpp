@@ -75,7 +75,7 @@ TEST_CASE("a local cluster is described by what it has, and nothing that it has 
   ClusterAndNodes shown = local_cluster();
   shown.status.guards.max_life = 2h;
   shown.status.end = provision::End{.when = kNow + 1h, .cause = provision::EndCause::max_life};
-  CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
+  CHECK(text_of(description_of(shown, {}, OpenChanges{}, kNow)) ==
         "Name:       demo\n"
         "ID:         0a1b2c3d\n"
         "Provider:   local\n"
@@ -96,7 +96,7 @@ TEST_CASE("a local cluster is described by what it has, and nothing that it has 
 
 TEST_CASE("a cluster of a cloud is described with its machines, network, storage and cost") {
   const ClusterAndNodes shown = cloud_cluster();
-  CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
+  CHECK(text_of(description_of(shown, {}, OpenChanges{}, kNow)) ==
         "Name:      demo\nID:        0a1b2c3d\nProvider:  aws\nState:     running\nSize:      2 of "
         "2 running\nUser:      root\nCreated:   2026-03-01T12:00:00Z (60m ago)\nMachine:\n  Type:  "
         "       p4d.24xlarge\n  GPUs:         8xA100-40G\n  Region:       us-east-1\n  Zone:       "
@@ -117,10 +117,19 @@ TEST_CASE("a cluster is described with its unfinished changes and the jobs that 
       {.id = "train-1", .cluster = shown.cluster.id, .created = kNow - 5min},
       {.id = "old-1", .cluster = shown.cluster.id, .created = kNow - 1h, .ended = kNow},
       {.id = "other-1", .cluster = {"ffffffff"}, .created = kNow}};
-  const std::string text = text_of(description_of(shown, jobs, 1, kNow));
+  const std::string text = text_of(description_of(shown, jobs, OpenChanges{.unfinished = 1}, kNow));
   CHECK(text.find("Unfinished:  1 change, in progress or interrupted: fastgpu gc finishes "
                   "interrupted ones\n") != std::string::npos);
+  CHECK(text.find("Not reached") == std::string::npos);
   CHECK(text.ends_with("Jobs:\n  JOB      STATE     AGE\n  train-1  starting  5m\n"));
+}
+
+TEST_CASE("nodes that no command has reached yet are no unfinished change") {
+  const std::string text =
+      text_of(description_of(local_cluster(), {}, OpenChanges{.unmet_nodes = 2}, kNow));
+  CHECK(text.find("Not reached:  2 nodes so far: the first command that uses the nodes waits for "
+                  "them\n") != std::string::npos);
+  CHECK(text.find("Unfinished") == std::string::npos);
 }
 
 TEST_CASE("a node is described with its machine, its cost and the way to it") {

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""What fastgpu says and does when a cloud, its credentials or its machines fail, on the stand-in:
+trouble_test.py FASTGPU CLOUDSIM [TEST ...]
+
+What is decided alike for all clouds is tried on one of them.
+"""
+
+import json
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import end_by_signal, run_tests, within
+from cloud_sim import SCENARIO, CloudSim, Customer
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+
+CLOUDSIM = sys.argv.pop(2)
+
+
+def with_customer(user, test, cloud="aws", boot="instant", account=0):
+    with CloudSim(CLOUDSIM, boot) as sim:
+        test(Customer(user, sim, cloud, account))
+
+
+def expired_account(cloud):
+    accounts = json.loads(SCENARIO.read_text())["vendors"][cloud]["accounts"]
+    return next(n for n, account in enumerate(accounts) if account.get("expired"))
+
+
+def without_keys(customer):
+    return {name: "" for name in customer.about["keys"]}
+
+
+def take_away(customer, cluster, index=0):
+    machine = customer.nodes(cluster)[index]["instance"]
+    customer.sim.control("reclaim", {"instance": machine, "notice_ms": 0})
+    return machine
+
+
+def clusters(customer):
+    return json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]
+
+
+def test_a_provider_and_other_clouds_are_a_contradiction(user):
+    words = ("create", "cluster", "t", "--gpus", "T4:1", "--yes")
+    user.refused((*words, "--provider", "aws", "--cloud", "alibaba"), 2, "contradict", "alibaba")
+    user.refused((*words, "--provider", "aws", "--cloud", "any"), 2, "contradict")
+    file = user.folder / "cluster.yaml"
+    file.write_text("name: t\nprovider: aws\ncloud:\n  clouds: alibaba\n  gpus: A100:1\n")
+    user.refused(("create", "cluster", "-f", file, "--yes"), 2, "contradict", "alibaba")
+
+
+def test_expired_credentials_are_named_with_their_source(user):
+    for cloud in ("aws", "alibaba"):
+
+        def expired(customer):
+            said = ("the credentials have expired", customer.about["keys"][0], "renew them")
+            done = customer.refused(customer.creation("t", "--dry-run"), 3, *said)
+            assert_not_in("clocks differ", done.err)
+
+        with_customer(user, expired, cloud, account=expired_account(cloud))
+
+
+def test_refused_credentials_are_named_with_their_source(user):
+    def refused(customer):
+        environment = {customer.about["keys"][1]: "wrong"}
+        said = ("credentials refused", customer.about["keys"][0], "replace them there")
+        customer.refused(customer.creation("t", "--dry-run"), 3, *said, environment=environment)
+
+    with_customer(user, refused)
+
+
+def test_without_credentials_gc_fails_and_a_cluster_can_be_forgotten(user):
+    def blind(customer):
+        nobody = without_keys(customer)
+        customer.run("gc", environment=nobody)  # Nothing was made, and nothing is asked.
+        customer.create("t", "--detach", nodes=1)
+        machine = customer.nodes("t")[0]["instance"]
+        done = customer.run("gc", code=1, environment=nobody)
+        assert_in("orphans of provider aws", done.out.decode())
+        assert_in("no credentials found", done.out.decode())
+        done = customer.run("delete", "cluster", "t", "--forget", "--yes", environment=nobody)
+        assert_in(machine, done.err)
+        assert_in("may still run and cost money", done.err)
+        assert_equal(clusters(customer), [])
+        assert_equal([one["id"] for one in customer.sim.alive()[0]], [machine])
+        customer.run("gc")  # Nobody owns them any more.
+        customer.check_nothing_is_left()
+
+    with_customer(user, blind)
+
+
+def test_a_machine_that_was_taken_is_lost_at_once(user):
+    def taken(customer):
+        customer.create("t", "--detach", nodes=1)
+        described = customer.run("describe", "cluster", "t").out.decode()
+        assert_not_in("Unfinished", described)
+        assert_in("1 node so far", described)
+        take_away(customer, "t")
+        assert_true(
+            within(20, lambda: customer.nodes("t")[0]["state"] == "lost"), "the loss is not seen"
+        )
+        customer.run("delete", "cluster", "t", "--yes")
+
+    with_customer(user, taken)
+
+
+def test_after_a_loss_every_command_names_the_one_that_replaces_nodes(user):
+    def lost(customer):
+        customer.create("t", "--detach", nodes=1)
+        take_away(customer, "t")
+        within(20, lambda: customer.nodes("t")[0]["state"] == "lost")
+        way = "fastgpu start cluster t --replace-lost"
+        grown = customer.refused(("scale", "cluster", "t", "--nodes", "2", "--yes"), 6, way)
+        assert_not_in("adding 1 node", grown.err)
+        customer.refused(("start", "cluster", "t"), 6, "no node of cluster t runs", way)
+        assert_in(way, customer.run("stop", "cluster", "t", "--yes").err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    with_customer(user, lost)
+
+
+def test_a_stopped_cluster_is_not_offered_more_nodes(user):
+    def stopped(customer):
+        customer.create("t", "--detach", nodes=1)
+        customer.run("stop", "cluster", "t", "--yes")
+        words = ("scale", "cluster", "t", "--nodes", "2", "--yes")
+        done = customer.refused(words, 6, "`fastgpu start cluster t`")
+        assert_not_in("adding 1 node", done.err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    with_customer(user, stopped)
+
+
+def test_a_launch_that_is_throttled_ends_in_time(user):
+    def throttled(customer):
+        customer.sim.faults(
+            {
+                "match": {"vendor": "aws", "action": "RunInstances", "count": 999},
+                "fault": {"kind": "status", "status": 503, "code": "RequestLimitExceeded"},
+            }
+        )
+        began = time.monotonic()
+        words = customer.creation("t", "--detach", "--timeout", "4s", nodes=1)
+        customer.refused(words, 124, "too many calls", "--timeout leaves no time")
+        assert_less(time.monotonic() - began, 20, "the retries go on after the time limit")
+        customer.sim.faults()
+        customer.check_nothing_is_left()
+
+    with_customer(user, throttled)
+
+
+def test_a_deletion_that_a_cloud_does_not_answer_says_what_still_costs(user):
+    def silent(customer):
+        customer.create("t", "--detach", nodes=1)
+        customer.sim.faults(
+            {"match": {"vendor": "aws", "count": 999}, "fault": {"kind": "status", "status": 500}}
+        )
+        said = ("deleting cluster 't'", "may still run and cost money", "delete cluster t` tries")
+        began = time.monotonic()
+        done = customer.refused(("delete", "cluster", "t", "--yes"), 1, *said, timeout=400)
+        if time.monotonic() - began > 20:  # The pauses between attempts are random.
+            assert_in("asking aws for the machines of cluster t", done.err)
+        customer.sim.faults()
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+    with_customer(user, silent)
+
+
+def test_a_deletion_that_is_interrupted_says_that_it_goes_on(user):
+    def interrupted(customer):
+        customer.create("t", "--detach", nodes=1)
+        customer.sim.faults(
+            {
+                "match": {"vendor": "aws", "count": 999},
+                "fault": {"kind": "delay", "milliseconds": 500},
+            }
+        )
+        words = ("delete", "cluster", "t", "--yes")
+        process = user.start(*words, environment=customer.environment())
+        actions = lambda: [c["action"] for c in customer.sim.control("calls")["calls"]]  # noqa: E731
+        assert_true(within(30, lambda: "TerminateInstances" in actions()), "nothing is ended")
+        err = end_by_signal(process, 2, 0)
+        assert_in("finishing the deletion of cluster t", err)
+        customer.sim.faults()
+        customer.check_nothing_is_left()
+
+    with_customer(user, interrupted)
+
+
+def test_spot_machines_without_prices_are_no_larger_than_asked_for(user):
+    def scarce(customer):
+        for kind in json.loads(SCENARIO.read_text())["vendors"]["huawei"]["offers"]:
+            if kind["type"].startswith(("p2s.2x", "p2s.4x", "p2v.2x")):
+                customer.sim.control(
+                    "stock",
+                    {"vendor": "huawei", "type": kind["type"], "stock": 0, "spot_stock": 0},
+                )
+        words = customer.creation("t", "--spot", "--detach", nodes=1)
+        done = customer.refused(words, 4, "at an unknown price: not without --instance-type")
+        assert_equal(customer.sim.alive()[0], [], done.err)
+        limited = (*words, "--max-price", "0.1USD")
+        customer.refused(limited, 4, "huawei has no prices of spot machines", "--max-life")
+        costly = (*customer.creation("t", "--spot", "--detach", nodes=1), "--max-cost", "5USD")
+        customer.sim.control(
+            "stock", {"vendor": "huawei", "type": "p2s.2xlarge.8", "stock": 8, "spot_stock": 8}
+        )
+        customer.refused(costly, 2, "huawei has no prices of spot machines", "--max-life")
+
+    with_customer(user, scarce, "huawei")
+
+
+def test_a_quota_is_refused_with_its_room_and_its_page(user):
+    def limited(customer):
+        for group in json.loads(SCENARIO.read_text())["vendors"]["aws"]["quotas"]:
+            customer.sim.control("quota", {"vendor": "aws", "group": group["group"], "limit": 4})
+        words = customer.creation("t", "--detach", nodes=3)
+        page = "https://console.aws.amazon.com/servicequotas"
+        customer.refused(words, 4, "room for 1 more of", "3 requested", page)
+
+    with_customer(user, limited)
+
+
+if __name__ == "__main__":
+    run_tests(globals())

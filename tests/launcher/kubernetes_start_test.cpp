@@ -1,0 +1,190 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "launcher/kubernetes_world.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using nlohmann::json;
+using test::failure_of;
+
+/// Returns the job as it is before its start has succeeded.
+JobRecord new_job() {
+  JobRecord job = kubernetes_job();
+  job.engine_job.id.clear();
+  return job;
+}
+
+/// The way in which a start has failed.
+struct FailedStart {
+  ErrorKind kind = ErrorKind::internal;
+  bool may_run = false;
+};
+
+FailedStart failed_start(KubernetesWorld& world) {
+  try {
+    world.engine->start("train-1", new_job(), world.never, {});
+  } catch (const JobMayRun& e) {
+    return {e.kind(), true};
+  } catch (const Error& e) {
+    return {e.kind(), false};
+  }
+  return {};
+}
+
+/// Throws as a client does whose connection is cut.
+[[noreturn]] void cut() {
+  throw Error(ErrorKind::transient, "connection reset");
+}
+
+TEST_SUITE_BEGIN("launcher/kubernetes_start");
+
+TEST_CASE("a creation that was lost on its way back is found to be ours") {
+  json created;
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (request.method == "GET") return json_answer(200, created);
+    if (!created.is_null()) return status_answer(409, "mpijobs \"train-1\" already exists");
+    created = json::parse(request.body);
+    throw Error(ErrorKind::transient, "connection reset");
+  });
+  CHECK(world.engine->start("train-1", kubernetes_job(), world.never, {}).engine_id == "train-1");
+}
+
+TEST_CASE("a job of the same name that is not ours is a conflict, and stays") {
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (request.method == "GET") return json_answer(200, mpijob("Running"));
+    return status_answer(409, "already exists");
+  });
+  const Error e =
+      failure_of([&] { world.engine->start("train-1", kubernetes_job(), world.never, {}); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  for (const std::string& asked : world.server->asked)
+    CHECK_FALSE(asked.starts_with("DELETE"));
+}
+
+TEST_CASE("a creation without an answer is removed if it has taken effect") {
+  for (const bool is_ours : {true, false}) {
+    json created;
+    KubernetesWorld world([&](const http::Request& request) -> http::Response {
+      if (request.method == "DELETE") return json_answer(200, json::object());
+      if (request.method == "GET") return json_answer(200, is_ours ? created : mpijob("Running"));
+      created = json::parse(request.body);
+      throw Error(ErrorKind::transient, "connection reset");
+    });
+    const Error e =
+        failure_of([&] { world.engine->start("train-1", kubernetes_job(), world.never, {}); });
+    CHECK(e.kind() == ErrorKind::transient);
+    CHECK(world.server->asked.back().starts_with(is_ours ? "DELETE" : "GET"));
+  }
+}
+
+TEST_CASE("a job whose creation can neither be confirmed nor undone may run") {
+  struct Row {
+    std::string when;
+    FakeServer::Answer answer;
+    ErrorKind kind;
+  };
+  int posts = 0;
+  const Row rows[] = {
+      {"the server fails after it has acted",
+       [](const http::Request&) { return status_answer(500, "etcd is slow"); },
+       ErrorKind::transient},
+      {"the connection is cut, and the server is silent",
+       [](const http::Request&) -> http::Response { cut(); }, ErrorKind::transient},
+      {"the login is refused after a try without an answer",
+       [&](const http::Request&) -> http::Response {
+         if (++posts == 1) cut();
+         return status_answer(401, "Unauthorized");
+       },
+       ErrorKind::denied},
+      {"the role may create jobs, and not get them",
+       [&, tries = 0](const http::Request& request) mutable -> http::Response {
+         if (request.method != "POST") return status_answer(403, "cannot get resource");
+         if (++tries == 1) cut();
+         return status_answer(409, "mpijobs \"train-1\" already exists");
+       },
+       ErrorKind::denied},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.when);
+    KubernetesWorld world(row.answer);
+    const FailedStart failed = failed_start(world);
+    CHECK(failed.may_run);
+    CHECK(failed.kind == row.kind);
+  }
+}
+
+TEST_CASE("a job does not run if nothing of its creation was sent or accepted") {
+  struct Row {
+    std::string when;
+    FakeServer::Answer answer;
+    ErrorKind kind;
+  };
+  const Row rows[] = {
+      {"nothing listens there",
+       [](const http::Request&) -> http::Response {
+         throw http::RequestNotSent(Error(ErrorKind::transient, "no connection"));
+       },
+       ErrorKind::transient},
+      {"the authority is not trusted",
+       [](const http::Request&) -> http::Response {
+         throw http::RequestNotSent(Error(ErrorKind::remote, "its certificate cannot be trusted"));
+       },
+       ErrorKind::remote},
+      {"the request cannot be made",
+       [](const http::Request&) -> http::Response {
+         throw Error(ErrorKind::usage, "the proxy cannot be used");
+       },
+       ErrorKind::usage},
+      {"the server has too much to do",
+       [](const http::Request&) { return status_answer(429, "too many requests"); },
+       ErrorKind::transient},
+      {"the login is refused",
+       [](const http::Request&) { return status_answer(401, "Unauthorized"); }, ErrorKind::denied},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.when);
+    KubernetesWorld world(row.answer);
+    const FailedStart failed = failed_start(world);
+    CHECK_FALSE(failed.may_run);
+    CHECK(failed.kind == row.kind);
+    for (const std::string& asked : world.server->asked)
+      CHECK(asked.starts_with("POST "));
+  }
+}
+
+TEST_CASE("a creation whose answer cannot be read is undone") {
+  json created;
+  KubernetesWorld world([&](const http::Request& request) -> http::Response {
+    if (request.method == "DELETE") return json_answer(200, json::object());
+    if (request.method == "GET") return json_answer(200, created);
+    created = json::parse(request.body);
+    return {.status = 201, .headers = {}, .body = "<html>"};
+  });
+  CHECK_FALSE(failed_start(world).may_run);
+  CHECK(world.server->asked.back().starts_with("DELETE "));
+}
+
+TEST_CASE("a job whose start is unclear is found, or found not to be there") {
+  bool is_there = true;
+  KubernetesWorld world([&](const http::Request& request) {
+    if (asks(request, "/pods?")) return json_answer(200, {{"items", json::array()}});
+    return is_there ? json_answer(200, mpijob("Running"))
+                    : status_answer(404, "mpijobs \"train-1\" not found");
+  });
+  const JobGlance found = world.engine->glance("train-1", new_job());
+  CHECK_FALSE(found.is_unknown);
+  CHECK(found.engine_id == "train-1");
+  is_there = false;
+  const JobGlance missing = world.engine->glance("train-1", new_job());
+  CHECK(missing.is_unknown);
+  CHECK_FALSE(missing.outcome);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
