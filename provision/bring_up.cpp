@@ -149,11 +149,6 @@ void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
   });
 }
 
-Error gone_machine(const Node& node) {
-  return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +
-                                   " did not start or was taken back"};
-}
-
 std::vector<Node> new_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                             std::span<const int> indexes) {
   std::vector<Node> nodes;

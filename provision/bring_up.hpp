@@ -77,7 +77,4 @@ void note_results(const Tools& tools, std::vector<state::Node>& nodes,
 /// Stores the present state of nodes, in one transaction.
 void store_nodes(const Tools& tools, const std::vector<state::Node>& nodes);
 
-/// Returns the failure of a node that will never get an address.
-Error gone_machine(const state::Node& node);
-
 }  // namespace fastgpu::provision

@@ -8,6 +8,7 @@
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/machine_watch.hpp"
 
 namespace fastgpu::provision {
 namespace {

@@ -1,8 +1,11 @@
 #include "provision/machine_watch.hpp"
 
-#include "provision/bring_up.hpp"
-
 namespace fastgpu::provision {
+
+Error gone_machine(const state::Node& node) {
+  return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +
+                                   " did not start or was taken back"};
+}
 
 void MachineWatch::check(std::span<const state::Node> nodes, std::span<const Instance> found) {
   const Clock::time_point now = clock_.now();

@@ -9,6 +9,9 @@
 
 namespace fastgpu::provision {
 
+/// Returns the failure of a node that will never get an address.
+Error gone_machine(const state::Node& node);
+
 /// Judges the lists of one wait. A machine that is listed as gone has ended. One that is missing
 /// has ended only if it is missing for kUnlistedAtMost, because a cloud lists new machines late.
 class MachineWatch {
