@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,17 +23,16 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 using Numbers = std::vector<float>;
 
-constexpr int kRounds = 11;
+constexpr int kRounds = 101;
 constexpr std::size_t kLengths[] = {std::size_t{1} << 18, std::size_t{1} << 20,
                                     std::size_t{1} << 24};
 
 /// Numbers of many sizes, as gradients have them.
 Numbers gradient_of(std::size_t count) {
   Numbers numbers(count);
-  std::uint32_t state = 1;
+  std::mt19937 random(1);
   for (float& number : numbers) {
-    state = state * 1'664'525U + 1'013'904'223U;
-    const float one = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
+    const float one = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-31F;
     number = one * one * one;
   }
   return numbers;
