@@ -34,7 +34,7 @@ bool lacks_configuration(std::string_view said) {
       kComplaints, [&](std::string_view complaint) { return said.find(complaint) != said.npos; });
 }
 
-/// Returns the error of a head on which there is no Slurm; absent for any other answer.
+/// Returns the error of a head without Slurm; absent for any other answer.
 std::optional<Error> failure_without_slurm(const std::string& head, int code,
                                            std::string_view said) {
   const bool is_unconfigured = code != 0 && lacks_configuration(said);

@@ -249,9 +249,8 @@ void write_code(std::span<std::byte> code, std::size_t count, const PlacedNumber
     put_number(parts.numbers, stretch, static_cast<std::uint32_t>(end - begin));
     begin = end;
   }
-  put_halves(parts.places, places, [](std::uint32_t place) {
-    return static_cast<std::uint16_t>(place % kStretch);
-  });
+  put_halves(parts.places, places,
+             [](std::uint32_t place) { return static_cast<std::uint16_t>(place % kStretch); });
   put_halves(parts.values, chosen.numbers(), [](float number) { return carried_of(number).bits; });
 }
 
