@@ -1,4 +1,4 @@
-// What the nodes of a job have reported of its ranks and of its end.
+// The reports of a job's nodes on its ranks and on its end.
 #pragma once
 
 #include <functional>

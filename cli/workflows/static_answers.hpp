@@ -1,5 +1,5 @@
-// Whether the hosts of a static cluster answer: fastgpu does not start them, and only a login shows
-// whether they run.
+// Tries whether the hosts of a static cluster answer: fastgpu does not start them, and only a login
+// shows whether they run.
 #pragma once
 
 #include <span>

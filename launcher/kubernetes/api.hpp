@@ -63,7 +63,7 @@ class KubernetesApi {
  private:
   http::Request request(const std::string& method, const std::string& path) const;
   http::Response send(const http::Request& request, const Cancel& cancel);
-  /// Whether the tries of a request may have changed something although no answer shows it.
+  /// Tells whether the tries of a request may have changed something although no answer shows it.
   enum class Effect : std::uint8_t { none, possible };
   http::Response send_until_answered(const http::Request& request, const Cancel& cancel);
   http::Response send_until_answered(const http::Request& request, const Cancel& cancel,

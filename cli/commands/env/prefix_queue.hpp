@@ -10,7 +10,7 @@
 
 namespace fastgpu::cli {
 
-/// Whether the prefixes that nodes report are visited, too.
+/// The choice to visit the prefixes that nodes report, too.
 enum class Reported : std::uint8_t { visited, ignored };
 
 class PrefixQueue {

@@ -1,5 +1,5 @@
-// What a failed command has to say about a job that runs without it: one place for the words of all
-// engines. Pure.
+// The words of a failed command about a job that runs on without it, the same for all engines.
+// Pure.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ struct Impostor {
     send(words);
   }
 
-  /// What rank 0 makes of it in an all-reduce of `bytes` bytes.
+  /// Returns the failure of rank 0 in an all-reduce of `bytes` bytes.
   Error failure(std::size_t bytes) {
     std::vector<std::byte> data(bytes);
     return failure_of([&] {

@@ -76,7 +76,7 @@ def test_killed_after_what_is_new_the_same_command_goes_on_and_the_old_build_is_
 @with_site(Wheels)
 def test_killed_at_every_step_the_same_command_repairs(site):
     for point in ("env-solved", "env-built", "env-relayed", "env-copied"):
-        # What is built goes to the others at once; this one has lost it.
+        # The build goes to the others at once; this one has lost it.
         if point == "env-relayed":
             site.create()
             site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
@@ -86,7 +86,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
         site.user.run("env", "remove", "train", "-c", site.name)
-    # What builds on the node is killed, wherever bash begins there.
+    # The programs that build on the node are killed, wherever bash begins there.
     for point in ("env-build-python", "env-build-packages"):
         site.on_nodes(
             "sh",
