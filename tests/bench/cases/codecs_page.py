@@ -244,8 +244,9 @@ def encoding_table(found):
     ]
     peers = (
         "\n\nPyTorch's own operations on 64 MiB and one thread, which keep no residual, and round "
-        "to the nearest number. Horovod's compression on a CPU is a conversion to fp16, and BAGUA's "
-        "8 bits are kernels for GPUs: neither has something to be measured beside these.\n\n"
+        "to the nearest number. Horovod's compression on a CPU is a conversion to fp16, and "
+        "BAGUA's 8 bits are kernels for GPUs: neither has something to be measured beside "
+        "these.\n\n"
         + table(["codec", "PyTorch", "its time", "its time / that of the codec"], beside)
         if beside
         else ""
