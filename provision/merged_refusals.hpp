@@ -7,7 +7,7 @@
 namespace fastgpu::provision {
 
 /// Returns the sentences as one, each of them once. Sentences that differ in a single word, such as
-/// the zone, are told once with all these words: "launching 2 big in r1a, r1b, r2a: no stock".
+/// the zone, are one sentence with all these words: "launching 2 big in r1a, r1b, r2a: no stock".
 /// Others are separated by "; and elsewhere ", at most four of them. Pure.
 std::string merged_refusals(std::span<const std::string> sentences);
 

@@ -1,7 +1,7 @@
 #include <chrono>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/show/job_description.hpp"
 #include "cli/commands/show/shown_state.hpp"
 #include "cli/workflows/lookup.hpp"
 

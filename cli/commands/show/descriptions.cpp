@@ -5,18 +5,13 @@
 
 #include "base/counted.hpp"
 #include "base/join.hpp"
-#include "base/quote.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/shared/machine.hpp"
+#include "cli/commands/show/description_parts.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
-#include "cli/workflows/job_access.hpp"
-#include "cli/workflows/name_folding.hpp"
-#include "launcher/array.hpp"
-#include "launcher/job.hpp"
-#include "launcher/placement.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -28,21 +23,6 @@ namespace {
 using state::TimePoint;
 
 constexpr std::uint16_t kSshPort = 22;
-
-/// Adds a line unless `text` is empty.
-void put(Json& section, const std::string& label, const std::string& text) {
-  if (!text.empty()) section[label] = text;
-}
-
-/// Adds a section or a table unless it is empty.
-void put_part(Json& description, const std::string& label, Json part) {
-  if (!part.empty()) description[label] = std::move(part);
-}
-
-std::string time_text(TimePoint when, TimePoint now) {
-  return utc_text(when) +
-         (when <= now ? " (" + age(when, now) + " ago)" : " (in " + age(now, when) + ")");
-}
 
 std::string duration_text(const std::optional<std::chrono::seconds>& time) {
   return time ? to_string(std::chrono::milliseconds(*time)) : "";
@@ -62,11 +42,11 @@ std::string running_text(std::span<const state::Node> nodes) {
 Json machine_section(const state::Cluster& cluster) {
   const MachineSummary machine = machine_of(cluster);
   Json section = Json::object();
-  put(section, "type", machine.type);
-  put(section, "GPUs", machine.gpus);
-  put(section, "region", machine.region);
-  put(section, "zone", machine.zone);
-  put(section, "market", machine.market);
+  put_line(section, "type", machine.type);
+  put_line(section, "GPUs", machine.gpus);
+  put_line(section, "region", machine.region);
+  put_line(section, "zone", machine.zone);
+  put_line(section, "market", machine.market);
   if (!machine.type.empty()) section["price"] = price_text(machine.price, 1);
   return section;
 }
@@ -103,16 +83,16 @@ void put_cloud(Json& description, const state::Cluster& cluster) {
   const state::CloudSpec& spec = cluster.cloud();
   const state::CloudPlacement& status = cluster.placement();
   Json& machine = description["machine"];
-  put(machine, "image",
-      spec.image.empty() || spec.image == status.image ? status.image
-                                                       : spec.image + " " + status.image);
-  put(machine, "system disk", gib_text(spec.disk_gib));
+  put_line(machine, "image",
+           spec.image.empty() || spec.image == status.image ? status.image
+                                                            : spec.image + " " + status.image);
+  put_line(machine, "system disk", gib_text(spec.disk_gib));
   if (spec.rdma) machine["RDMA"] = "yes";
   Json network = Json::object();
   for (const auto& [name, id] : status.parts)
-    put(network, part_label(name), id);
-  put(network, "public addresses", public_address_text(spec.public_address));
-  put(network, "SSH from", joined(texts_of(spec.ssh_from)));
+    put_line(network, part_label(name), id);
+  put_line(network, "public addresses", public_address_text(spec.public_address));
+  put_line(network, "SSH from", joined(texts_of(spec.ssh_from)));
   put_part(description, "network", std::move(network));
   Json storage = Json::object();
   const provision::DataDisk& disk = spec.request.data_disk;
@@ -126,7 +106,7 @@ void put_cloud(Json& description, const state::Cluster& cluster) {
 
 void put_network(Json& description, const state::Cluster& cluster) {
   if (provision::is_cloud(cluster.provider)) return put_cloud(description, cluster);
-  put(description, "network", network_word(cluster));
+  put_line(description, "network", network_word(cluster));
   if (!provision::provider_info(cluster.provider).has_local_nodes) return;
   if (const auto rate = cluster.local().link_rate) description["link rate"] = to_string(*rate);
 }
@@ -147,11 +127,11 @@ Json cost_section(const GuardStatus& status) {
 Json guards_section(const GuardStatus& status, TimePoint now) {
   const provision::Guards& guards = status.guards;
   Json section = Json::object();
-  put(section, "max life", duration_text(guards.max_life));
+  put_line(section, "max life", duration_text(guards.max_life));
   if (guards.max_cost) section["max cost"] = to_string(*guards.max_cost);
-  put(section, "unattended", duration_text(guards.unattended));
-  put(section, "idle stop", duration_text(guards.idle_stop));
-  put(section, "idle delete", duration_text(guards.idle_delete));
+  put_line(section, "unattended", duration_text(guards.unattended));
+  put_line(section, "idle stop", duration_text(guards.idle_stop));
+  put_line(section, "idle delete", duration_text(guards.idle_delete));
   if (status.end)
     section["ends"] =
         time_text(status.end->when, now) + " by " + std::string(cause_word(status.end->cause));
@@ -246,17 +226,6 @@ std::string way_text(const state::Node& node) {
   return text;
 }
 
-/// Returns "0-3", or "2" for a single rank.
-std::string ranks_text(const launcher::NodeRanks& ranks) {
-  const std::string first = std::to_string(ranks.first);
-  return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
-}
-
-std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
-  return counted(launcher::total_ranks(placement), "rank") + " on " +
-         counted(placement.size(), "node");
-}
-
 std::string speed_text(std::int64_t mbit) {
   constexpr double kMbitAGbit = 1e3;
   return mbit > 0 ? number_text(static_cast<double>(mbit) / kMbitAGbit) + " Gbit/s" : "";
@@ -303,137 +272,10 @@ void put_rdma(Json& description, const NodeReport& report) {
   }
   put_part(description, "RDMA devices", rdma_table(report.ports));
   put_part(description, "RDMA addresses", gids_table(report.ports));
-  put(description, "RDMA obstacle", report.obstacle);
-}
-
-/// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
-std::string array_text(const state::Job& job) {
-  const auto& element = job.record->spec.array;
-  if (!element) return {};
-  return launcher::array_of(job.id) + ", index " + std::to_string(element->index) + " of " +
-         counted(element->count, "job");
-}
-
-/// Returns the parameters of an element, without those that repeat a column by its number.
-std::string parameters_text(const state::Job& job) {
-  constexpr std::string_view kLine = "FASTGPU_PARAMETERS=";
-  std::string named, line;
-  if (!job.record->spec.array) return {};
-  for (const std::string& variable : job.record->spec.array->variables) {
-    if (variable.starts_with(kLine)) line = variable.substr(kLine.size());
-    if (!variable.starts_with("FASTGPU_")) named += (named.empty() ? "" : ", ") + variable;
-  }
-  return named.empty() ? line : named;
-}
-
-/// Adds the part of a job whose nodes the engine chooses.
-void put_engine(Json& description, const launcher::JobRecord& record) {
-  const std::string engine(state::to_string(record.spec.engine));
-  put(description, "engine", engine);
-  put(description, "ranks", counted(launcher::total_ranks(record.placement), "rank"));
-  put(description, "job of " + engine, record.engine_job.id);
-  put(description, "nodes of " + engine, record.engine_job.nodes);
-  if (record.spec.engine == launcher::EngineKind::slurm) {
-    put(description, "partition", record.spec.slurm.partition);
-    put(description, "submitted on", record.placement.front().node.value);
-    return;
-  }
-  const launcher::KubernetesOptions& options = record.spec.kubernetes;
-  put(description, "context", options.context);
-  put(description, "namespace", options.name_space);
-  put(description, "image", options.image);
-}
-
-/// Adds what was requested for the job.
-void put_wish(Json& description, const state::Job& job) {
-  const launcher::JobRecord& record = *job.record;
-  const launcher::JobSpec& spec = record.spec;
-  put(description, "array", array_text(job));
-  put(description, "parameters", parameters_text(job));
-  put(description, "command", shell_join(spec.argv));
-  put(description, "directory", spec.directory);
-  put(description, "copied from", spec.sync);
-  put(description, "variables", joined(record.variables));
-  if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
-  if (spec.hang_timeout.count() > 0) description["hang timeout"] = to_string(spec.hang_timeout);
-  if (spec.retries > 0)
-    description["restarts"] =
-        std::to_string(record.restarts) + " of at most " + std::to_string(spec.retries);
-  put(description, "checkpoints", spec.checkpoints);
-  if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
-  if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
-  put(description, "ranks", ranks_summary(record.placement));
-  Json table = Json::array();
-  for (const launcher::NodeRanks& ranks : record.placement) {
-    table.push_back(Json{{"node", ranks.node.value}, {"ranks", ranks_text(ranks)}});
-    if (!ranks.cpus.empty()) table.back()["cpus"] = joined(ranks.cpus, " ");
-  }
-  put_part(description, "nodes", std::move(table));
+  put_line(description, "RDMA obstacle", report.obstacle);
 }
 
 }  // namespace
-
-std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
-  const TimePoint end = job.ended.value_or(now);
-  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
-}
-
-namespace {
-
-/// Returns what ended the job; empty if nothing bad has, or the record cannot be read.
-std::string cause_text(const state::Job& job) try {
-  const launcher::JobEndCause cause = job.record->cause;
-  return cause == launcher::JobEndCause::none ? "" : std::string(state::to_string(cause));
-} catch (const Error&) {
-  return {};
-}
-
-/// Adds the rank that failed first, the nodes that were lost, and those whose disk was full.
-void put_failure(Json& description, const state::Job& job) try {
-  if (const auto& failure = job.record->failure) {
-    Json section = Json::object();
-    section["rank"] = std::to_string(failure->rank);
-    put(section, "node", failure->node.value);
-    if (failure->exit_code) section["exit code"] = std::to_string(*failure->exit_code);
-    put(section, "signal", failure->signal);
-    if (failure->out_of_memory) section["out of memory"] = "yes";
-    put(section, "full disk", failure->full_disk);
-    put_part(section, "last lines", Json(failure->last_lines));
-    description["first failure"] = std::move(section);
-  }
-  std::string lost;
-  for (const NodeName& node : job.record->lost_nodes)
-    append_item(lost, node.value);
-  put(description, "lost nodes", lost);
-  Json table = Json::array();
-  for (const state::FullDiskAt& disk : job.record->full_disks)
-    table.push_back(Json{{"node", disk.node.value}, {"path", disk.path}});
-  put_part(description, "full disks, whose logs are incomplete", std::move(table));
-} catch (const Error&) {  // Another version of fastgpu wrote this.
-  return;
-}
-
-/// Returns the name of the job's last run. An unreadable record is that of a job's first run.
-std::string run_on_nodes(const state::Job& job) try {
-  return launcher::run_name(job.id, job.record->restarts);
-} catch (const Error&) {
-  return job.id;
-}
-
-}  // namespace
-
-std::string place_of_logs(const state::Job& job) {
-  if (is_in_kubernetes(job)) return "in the pod of the launcher";
-  const std::string place = "~/" + launcher::job_directory(run_on_nodes(job));
-  try {
-    std::vector<std::string> nodes;
-    for (const launcher::NodeRanks& ranks : job.record->placement)
-      nodes.push_back(ranks.node.value);
-    return place + " on " + fold_names(nodes);
-  } catch (const Error&) {  // Another version of fastgpu wrote this.
-    return place;
-  }
-}
 
 std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node, TimePoint now) {
   if (!status.price) return std::nullopt;
@@ -457,7 +299,7 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
     out["not reached"] = counted(open.unmet_nodes, "node") +
                          " so far: the first command that uses the nodes waits for them";
   out["size"] = running_text(shown.nodes);
-  put(out, "user", cluster.user);
+  put_line(out, "user", cluster.user);
   out["created"] = time_text(cluster.created, now);
   put_part(out, "machine", machine_section(cluster));
   put_network(out, cluster);
@@ -474,41 +316,20 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown,
                     const std::optional<NodeReport>& report, TimePoint now) {
   Json out;
   out["name"] = node.name.value;
-  put(out, "cluster", shown.cluster.name.value);
+  put_line(out, "cluster", shown.cluster.name.value);
   out["state"] = state::to_string(node.state);
   if (const auto since = running_since(shown.status, node))
     out["running since"] = time_text(*since, now);
   out["slots"] = std::to_string(node.slots);
-  put(out, "user", node.user);
-  put(out, "address", address_text(node.address, node.port));
-  put(out, "private address", inner_address(node));
-  put(out, "reached through", way_text(node));
-  put(out, "instance", node.instance_id);
+  put_line(out, "user", node.user);
+  put_line(out, "address", address_text(node.address, node.port));
+  put_line(out, "private address", inner_address(node));
+  put_line(out, "reached through", way_text(node));
+  put_line(out, "instance", node.instance_id);
   put_part(out, "machine", machine_section(shown.cluster));
-  put(out, "cost so far", cost_word(shown.status, node, now));
+  put_line(out, "cost so far", cost_word(shown.status, node, now));
   if (report) put_rdma(out, *report);
   put_part(out, "host keys", Json(node.host_keys));
-  return out;
-}
-
-Json description_of(const JobAndCluster& shown, TimePoint now) {
-  const state::Job& job = shown.job;
-  Json out;
-  out["id"] = job.id;
-  put(out, "cluster", shown.cluster);
-  out["state"] = state::to_string(job.state);
-  if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
-  put(out, "reason", job.reason);
-  put(out, "cause", cause_text(job));
-  put_failure(out, job);
-  out["created"] = time_text(job.created, now);
-  if (job.ended) out["ended"] = time_text(*job.ended, now);
-  out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
-  try {
-    put_wish(out, job);
-  } catch (const Error&) {  // Another version of fastgpu wrote this.
-  }
-  out["logs"] = place_of_logs(job);
   return out;
 }
 

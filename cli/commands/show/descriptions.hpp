@@ -1,4 +1,4 @@
-// Full descriptions of clusters, nodes and jobs for people. Programs get the documents of
+// Full descriptions of clusters and nodes for people. Programs get the documents of
 // views.hpp.
 #pragma once
 
@@ -23,16 +23,6 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
 /// that it has reported; `report` is absent if the node was not asked.
 Json description_of(const state::Node& node, const ClusterAndNodes& shown,
                     const std::optional<NodeReport>& report, state::TimePoint now);
-
-/// Returns the description of a job, with its times, its ranks on each node, and the place of its
-/// logs.
-Json description_of(const JobAndCluster& shown, state::TimePoint now);
-
-/// Returns the duration of the job, or the time since its start if it has not ended.
-std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
-
-/// Returns the place of the logs: "~/.fastgpu/jobs/train-1 on demo-[0-1]".
-std::string place_of_logs(const state::Job& job);
 
 /// Returns the cost of the node so far; absent if the price is unknown.
 std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node,

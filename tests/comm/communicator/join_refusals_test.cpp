@@ -29,7 +29,7 @@ using test::loopback;
 using test::mentions;
 using test::run_ranks;
 
-/// A connection by somebody who is no rank, as soon as rank 0 listens.
+/// Connects as a stranger, a program without a rank, as soon as rank 0 listens.
 UniqueFd connect_stranger(std::uint16_t port) {
   for (;;) {
     PeerConnection connection = connect_to(loopback(port), std::nullopt, Deadline(kLong));

@@ -1,4 +1,5 @@
 #include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/show/job_description.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,178 @@
+#include "cli/commands/show/job_description.hpp"
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "base/join.hpp"
+#include "base/quote.hpp"
+#include "cli/commands/show/description_parts.hpp"
+#include "cli/workflows/job_access.hpp"
+#include "cli/workflows/name_folding.hpp"
+#include "launcher/array.hpp"
+#include "launcher/job.hpp"
+#include "launcher/placement.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using state::TimePoint;
+
+/// Returns "0-3", or "2" for a single rank.
+std::string ranks_text(const launcher::NodeRanks& ranks) {
+  const std::string first = std::to_string(ranks.first);
+  return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
+}
+
+std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
+  return counted(launcher::total_ranks(placement), "rank") + " on " +
+         counted(placement.size(), "node");
+}
+
+/// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
+std::string array_text(const state::Job& job) {
+  const auto& element = job.record->spec.array;
+  if (!element) return {};
+  return launcher::array_of(job.id) + ", index " + std::to_string(element->index) + " of " +
+         counted(element->count, "job");
+}
+
+/// Returns the parameters of an element, without those that repeat a column by its number.
+std::string parameters_text(const state::Job& job) {
+  constexpr std::string_view kLine = "FASTGPU_PARAMETERS=";
+  std::string named, line;
+  if (!job.record->spec.array) return {};
+  for (const std::string& variable : job.record->spec.array->variables) {
+    if (variable.starts_with(kLine)) line = variable.substr(kLine.size());
+    if (!variable.starts_with("FASTGPU_")) named += (named.empty() ? "" : ", ") + variable;
+  }
+  return named.empty() ? line : named;
+}
+
+/// Adds the part of a job whose nodes the engine chooses.
+void put_engine(Json& description, const launcher::JobRecord& record) {
+  const std::string engine(state::to_string(record.spec.engine));
+  put_line(description, "engine", engine);
+  put_line(description, "ranks", counted(launcher::total_ranks(record.placement), "rank"));
+  put_line(description, "job of " + engine, record.engine_job.id);
+  put_line(description, "nodes of " + engine, record.engine_job.nodes);
+  if (record.spec.engine == launcher::EngineKind::slurm) {
+    put_line(description, "partition", record.spec.slurm.partition);
+    put_line(description, "submitted on", record.placement.front().node.value);
+    return;
+  }
+  const launcher::KubernetesOptions& options = record.spec.kubernetes;
+  put_line(description, "context", options.context);
+  put_line(description, "namespace", options.name_space);
+  put_line(description, "image", options.image);
+}
+
+/// Adds what was requested for the job.
+void put_wish(Json& description, const state::Job& job) {
+  const launcher::JobRecord& record = *job.record;
+  const launcher::JobSpec& spec = record.spec;
+  put_line(description, "array", array_text(job));
+  put_line(description, "parameters", parameters_text(job));
+  put_line(description, "command", shell_join(spec.argv));
+  put_line(description, "directory", spec.directory);
+  put_line(description, "copied from", spec.sync);
+  put_line(description, "variables", joined(record.variables));
+  if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
+  if (spec.hang_timeout.count() > 0) description["hang timeout"] = to_string(spec.hang_timeout);
+  if (spec.retries > 0)
+    description["restarts"] =
+        std::to_string(record.restarts) + " of at most " + std::to_string(spec.retries);
+  put_line(description, "checkpoints", spec.checkpoints);
+  if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
+  if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
+  put_line(description, "ranks", ranks_summary(record.placement));
+  Json table = Json::array();
+  for (const launcher::NodeRanks& ranks : record.placement) {
+    table.push_back(Json{{"node", ranks.node.value}, {"ranks", ranks_text(ranks)}});
+    if (!ranks.cpus.empty()) table.back()["cpus"] = joined(ranks.cpus, " ");
+  }
+  put_part(description, "nodes", std::move(table));
+}
+
+/// Returns what ended the job; empty if nothing bad has, or the record cannot be read.
+std::string cause_text(const state::Job& job) try {
+  const launcher::JobEndCause cause = job.record->cause;
+  return cause == launcher::JobEndCause::none ? "" : std::string(state::to_string(cause));
+} catch (const Error&) {
+  return {};
+}
+
+/// Adds the rank that failed first, the nodes that were lost, and those whose disk was full.
+void put_failure(Json& description, const state::Job& job) try {
+  if (const auto& failure = job.record->failure) {
+    Json section = Json::object();
+    section["rank"] = std::to_string(failure->rank);
+    put_line(section, "node", failure->node.value);
+    if (failure->exit_code) section["exit code"] = std::to_string(*failure->exit_code);
+    put_line(section, "signal", failure->signal);
+    if (failure->out_of_memory) section["out of memory"] = "yes";
+    put_line(section, "full disk", failure->full_disk);
+    put_part(section, "last lines", Json(failure->last_lines));
+    description["first failure"] = std::move(section);
+  }
+  std::string lost;
+  for (const NodeName& node : job.record->lost_nodes)
+    append_item(lost, node.value);
+  put_line(description, "lost nodes", lost);
+  Json table = Json::array();
+  for (const state::FullDiskAt& disk : job.record->full_disks)
+    table.push_back(Json{{"node", disk.node.value}, {"path", disk.path}});
+  put_part(description, "full disks, whose logs are incomplete", std::move(table));
+} catch (const Error&) {  // Another version of fastgpu wrote this.
+  return;
+}
+
+/// Returns the name of the job's last run. An unreadable record is that of a job's first run.
+std::string run_on_nodes(const state::Job& job) try {
+  return launcher::run_name(job.id, job.record->restarts);
+} catch (const Error&) {
+  return job.id;
+}
+
+}  // namespace
+
+std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
+  const TimePoint end = job.ended.value_or(now);
+  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
+}
+
+std::string place_of_logs(const state::Job& job) {
+  if (is_in_kubernetes(job)) return "in the pod of the launcher";
+  const std::string place = "~/" + launcher::job_directory(run_on_nodes(job));
+  try {
+    std::vector<std::string> nodes;
+    for (const launcher::NodeRanks& ranks : job.record->placement)
+      nodes.push_back(ranks.node.value);
+    return place + " on " + fold_names(nodes);
+  } catch (const Error&) {  // Another version of fastgpu wrote this.
+    return place;
+  }
+}
+
+Json description_of(const JobAndCluster& shown, TimePoint now) {
+  const state::Job& job = shown.job;
+  Json out;
+  out["id"] = job.id;
+  put_line(out, "cluster", shown.cluster);
+  out["state"] = state::to_string(job.state);
+  if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
+  put_line(out, "reason", job.reason);
+  put_line(out, "cause", cause_text(job));
+  put_failure(out, job);
+  out["created"] = time_text(job.created, now);
+  if (job.ended) out["ended"] = time_text(*job.ended, now);
+  out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
+  try {
+    put_wish(out, job);
+  } catch (const Error&) {  // Another version of fastgpu wrote this.
+  }
+  out["logs"] = place_of_logs(job);
+  return out;
+}
+
+}  // namespace fastgpu::cli

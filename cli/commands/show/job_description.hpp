@@ -1,0 +1,21 @@
+// The full description of a job, for people.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "cli/commands/show/views.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the description of a job, with its times, its ranks on each node, and the place of its
+/// logs.
+Json description_of(const JobAndCluster& shown, state::TimePoint now);
+
+/// Returns the duration of the job, or the time since its start if it has not ended.
+std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
+
+/// Returns the place of the logs: "~/.fastgpu/jobs/train-1 on demo-[0-1]".
+std::string place_of_logs(const state::Job& job);
+
+}  // namespace fastgpu::cli
