@@ -49,6 +49,8 @@ class Context : public Services {
     return variable_names_ ? variable_names_() : std::vector<std::string>();
   }
   void set_state_directory(const std::filesystem::path& directory);
+  /// Returns the time limit for the calls of clouds that `cancel()` ends.
+  provision::cloud::RetryLimit& retry_limit() noexcept { return retry_limit_; }
   /// Returns the provider. Throws ErrorKind::usage for an unknown name.
   provision::Provider& provider(const std::string& name);
 
@@ -96,6 +98,7 @@ class Context : public Services {
   Ui& ui_;
   UiMessages messages_;
   Cancel& cancel_;
+  provision::cloud::RetryLimit retry_limit_;
   state::Environment environment_;
   SystemClock clock_;
   SshKeyMaker keys_;

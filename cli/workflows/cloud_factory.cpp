@@ -57,9 +57,11 @@ void ShownCalls::attempted(const provision::cloud::CallReport& report) {
 }
 
 CloudFactory::CloudFactory(Messages& messages, const state::Environment& environment,
-                           const Cancel& cancel)
+                           const Cancel& cancel,
+                           const provision::cloud::RetryLimit& retry_limit)
     : environment_(environment),
       cancel_(cancel),
+      retry_limit_(retry_limit),
       http_(http::curl_settings(environment)),
       calls_(messages) {}
 
@@ -76,7 +78,8 @@ ApiTools CloudFactory::tools(FindCredentials find) {
               },
           .wait = provision::cloud::wait_for,
           .random = random_part,
-          .backoff = backoff_};
+          .backoff = backoff_,
+          .retry_limit = &retry_limit_};
 }
 
 std::unique_ptr<provision::cloud::Cloud> CloudFactory::make(const std::string& name) {

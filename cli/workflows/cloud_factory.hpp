@@ -32,7 +32,9 @@ class ShownCalls final : public provision::cloud::CallObserver {
 /// A factory of clouds. It must outlive the clouds that it creates.
 class CloudFactory {
  public:
-  CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel);
+  /// `retry_limit` limits the repeated calls of the clouds.
+  CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel,
+               const provision::cloud::RetryLimit& retry_limit);
 
   void show_calls() noexcept { calls_.show_all(); }
   /// Clouds that are made from now on give up within seconds: for a command that can show what is
@@ -51,6 +53,7 @@ class CloudFactory {
 
   const state::Environment& environment_;
   const Cancel& cancel_;
+  const provision::cloud::RetryLimit& retry_limit_;
   http::CurlClient http_;
   ShownCalls calls_;
   http::Backoff backoff_{};

@@ -269,14 +269,9 @@ class Installation {
       nodes_.fail(damaged[i], why[i]);
   }
 
-  /// Switches to the build. A node that cannot use it, for example without its Python, does not
-  /// keep it.
   void use() {
-    const auto switching = nodes_.those_that(&NodeSteps::switches);
-    nodes_.on_each(switching, "switching", [&](std::size_t) { return on_build("env-use"); });
-    InstallTargets::Nodes useless = failed_among(switching);
-    std::erase_if(useless, [&](std::size_t node) { return !contains(new_, node); });
-    remove_unused(useless);
+    nodes_.on_each(nodes_.those_that(&NodeSteps::switches), "switching",
+                   [&](std::size_t) { return on_build("env-use"); });
   }
 
   /// Returns the nodes that get the build from elsewhere, so that it is easily got again.

@@ -42,12 +42,16 @@ bool may_be_skewed(FailureKind kind) {
          kind == FailureKind::expired;
 }
 
+steady_clock::time_point retry_deadline(const RetryLimit* limit, const Cancel& cancel) {
+  return limit == nullptr ? steady_clock::time_point::max() : limit->deadline(cancel);
+}
+
 /// Returns the wait before the next attempt, shortened if the time limit comes first; absent if it
 /// has passed, or passes before the time that the cloud asks for.
 std::optional<milliseconds> within_limit(milliseconds pause, const http::Tried& tried,
-                                         const Cancel& cancel) {
-  if (cancel.retry_deadline() == Cancel::time_point::max()) return pause;
-  const auto left = duration_cast<milliseconds>(cancel.retry_deadline() - steady_clock::now());
+                                         steady_clock::time_point deadline) {
+  if (deadline == steady_clock::time_point::max()) return pause;
+  const auto left = duration_cast<milliseconds>(deadline - steady_clock::now());
   if (left.count() <= 0 || tried.retry_after.value_or(milliseconds(0)) > left) return std::nullopt;
   return std::min(pause, left);
 }
@@ -176,6 +180,7 @@ Caller::Attempt Caller::watched(const CloudCall& call, int number, const Cancel&
 
 Caller::Reply Caller::try_call(const CloudCall& call, const Cancel& cancel) {
   const auto start = steady_clock::now();
+  const auto deadline = retry_deadline(tools_.retry_limit, cancel);
   bool has_set_clock = false;
   for (int number = 1;; ++number) {
     Attempt made = watched(call, number, cancel);
@@ -196,7 +201,7 @@ Caller::Reply Caller::try_call(const CloudCall& call, const Cancel& cancel) {
       if (made.failure) tried.retry_after = made.failure->retry_after;
       pause = http::next_wait(tools_.backoff, tried, tools_.random());
       const bool may_go_on = pause.has_value();
-      if (pause) pause = within_limit(*pause, tried, cancel);
+      if (pause) pause = within_limit(*pause, tried, deadline);
       is_out_of_time = may_go_on && !pause;
     }
     if (made.failure) made.failure->is_out_of_time = is_out_of_time;

@@ -15,6 +15,7 @@
 #include "http/backoff.hpp"
 #include "http/client.hpp"
 #include "provision/cloud/failure.hpp"
+#include "provision/cloud/retry_limit.hpp"
 #include "provision/credentials/credentials.hpp"
 #include "provision/polling.hpp"
 
@@ -79,6 +80,7 @@ struct ApiTools {
   Wait wait;
   std::function<double()> random;  ///< Returns a number in [0, 1).
   http::Backoff backoff{};
+  const RetryLimit* retry_limit = nullptr;  ///< Null: the calls have no time limit.
 };
 
 /// Waits for a time or a cancel.
@@ -92,7 +94,7 @@ class Caller {
   using Reply = std::variant<http::Response, Failure>;
 
   /// Calls the API. Repeats within the backoff's limits if a repetition may help, until
-  /// `cancel.retry_deadline()`, and corrects the clock once if the cloud's differs. A refusal for a
+  /// the deadline of the retry limit, and corrects the clock once if the cloud's differs. A refusal for a
   /// clock that is right means expired credentials. Throws transient without any answer, timeout
   /// without one at the deadline, interrupted after a cancel.
   Reply try_call(const CloudCall& call, const Cancel& cancel);
