@@ -1,5 +1,7 @@
 #include "comm/engine/call.hpp"
 
+#include <cstring>
+
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 
@@ -105,7 +107,9 @@ std::string describe(const Call& call) {
 }
 
 void check_same(const CallOf& mine, const NoteOf& theirs) {
-  if (encode(mine.call) == theirs.note) return;
+  const Note note = encode(mine.call);
+  // By memcmp: the == of arrays of bytes compares one byte after the other.
+  if (std::memcmp(note.data(), theirs.note.data(), note.size()) == 0) return;
   throw Error(ErrorKind::usage, "rank " + std::to_string(theirs.rank.value) + " is in " +
                                     describe(decode(theirs.note, theirs.rank)) + ", but rank " +
                                     std::to_string(mine.rank.value) + " is in " +

@@ -23,9 +23,6 @@ class CallBook {
   /// this rank has called something else.
   void begin(std::uint64_t number, const Call& call);
 
-  /// Returns whether a rank is ahead of this one, so that `begin` may throw.
-  bool has_early() const noexcept { return !early_.empty(); }
-
   /// Throws as above; a rank that is ahead is believed until this one gets there, and one that is
   /// more than a thousand calls behind is not looked at.
   void on_note(std::uint64_t number, Rank from, const Note& note);

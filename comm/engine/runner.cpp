@@ -61,6 +61,15 @@ void Runner::noted(Rank from, MessageTag tag, const Note& note) {
   }
 }
 
+/// Holds the call against what ranks that are ahead have called. A difference is trouble.
+void Runner::begin_call(const Work& work) {
+  try {
+    calls_.begin(call_number({work.tag_base}), work.call);
+  } catch (const Error& e) {
+    if (!trouble_) trouble_ = e;
+  }
+}
+
 void Runner::lost(Rank peer, const Error& error) {
   auto& loss = lost_[static_cast<std::size_t>(peer.value)];
   if (loss) return;
@@ -153,7 +162,8 @@ bool Runner::receive_now(Incoming& message) {
 std::shared_ptr<Operation> Runner::run_or_start(Work&& work, const std::function<bool()>& wait) {
   look_now_and_then();
   if (!is_clear() || !DirectRun::suits(work, routes_)) return start(std::move(work));
-  if (work.has_note) calls_.begin(call_number({work.tag_base}), work.call);
+  if (work.has_note) begin_call(work);
+  if (trouble_) return start(std::move(work));  // It fails.
   DirectRun run(work, routes_, direct_scratch_);
   const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
   bool is_done = run.advance();
@@ -169,7 +179,7 @@ std::shared_ptr<Operation> Runner::run_or_start(Work&& work, const std::function
 /// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
 /// has happened that an operation has to end with.
 bool Runner::is_clear() const noexcept {
-  return active_.empty() && !failure_ && !trouble_ && !has_losses_ && !calls_.has_early();
+  return active_.empty() && !failure_ && !trouble_ && !has_losses_;
 }
 
 bool Runner::can_move_now(Rank peer, std::size_t bytes) const {
@@ -190,8 +200,9 @@ std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
       operation->skip(begun.steps, begun.scratch);
       settle();
     } else if (what.has_note) {
-      calls_.begin(call_number({what.tag_base}), what.call);
+      begin_call(what);
     }
+    if (trouble_) throw Error(*trouble_);
     begin(*operation);
     settle();
   } catch (const Error& e) {

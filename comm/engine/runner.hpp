@@ -113,6 +113,7 @@ class Runner final : private TransportEvents, private ControlEvents {
 
   void look_now_and_then();
   bool is_clear() const noexcept;
+  void begin_call(const Work& work);
   bool can_move_now(Rank peer, std::size_t bytes) const;
   std::shared_ptr<Operation> start(Work work, const Begun& begun);
   void begin(Operation& operation);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -59,6 +60,30 @@ TEST_CASE("a rank that missed a call is told by the number of the call") {
   });
   CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
   CHECK(mentions(failure_in(outcomes[1]), "broadcast number 0"));
+}
+
+TEST_CASE("what a rank that is ahead has called is known when this one gets there") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 5s, shared_memory);
+    const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+      std::vector<float> values(3);
+      std::array<std::byte, 8> message{};
+      if (comm.rank() == Rank{1}) {
+        auto ahead = comm.start_all_reduce(std::as_writable_bytes(std::span(values)), Reduction{});
+        for (int i = 0; i < 3; ++i)
+          comm.send(message, {0});
+        ahead.wait();
+      } else {
+        for (int i = 0; i < 3; ++i)
+          comm.receive(message, {1});
+        comm.broadcast(message, {0});
+      }
+    });
+    CHECK(failure_in(outcomes[0]).kind() == ErrorKind::usage);
+    CHECK(mentions(failure_in(outcomes[0]), "rank 1 is in all_reduce number 0"));
+    CHECK(mentions(failure_in(outcomes[0]), "but rank 0 is in broadcast number 0"));
+    CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
+  }
 }
 
 TEST_CASE("a communicator that has failed once refuses further calls and says why") {
