@@ -1,5 +1,7 @@
 #include "launcher/guard_orders.hpp"
 
+#include <algorithm>
+
 #include "base/outcome.hpp"
 #include "launcher/fan_out.hpp"
 
@@ -19,6 +21,16 @@ std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host>
   return ask_agent(client, tasks, agent, timeout, cancel);
 }
 
+/// Returns this machine's time in seconds since 1970.
+std::int64_t our_now_s() {
+  return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+}
+
+/// Returns the least lead of a clock that showed `sent` at some time between `asked` and `heard`.
+std::int64_t least_lead(std::int64_t sent, std::int64_t asked, std::int64_t heard) {
+  return sent - std::clamp(sent, asked, std::max(asked, heard));
+}
+
 agent::NodeWatch watch_in(const NodeAnswer& answer) {
   check({answer}, "asking for the reasons that keep it awake");
   return agent::parse_node_watch(answer.out);
@@ -33,14 +45,33 @@ void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
         "setting the guard");
 }
 
+agent::NodeWatch by_our_clock(agent::NodeWatch watch, std::int64_t asked, std::int64_t heard) {
+  const std::int64_t lead = watch.sent ? least_lead(*watch.sent, asked, heard) : 0;
+  const auto correct = [lead](std::int64_t& time) {
+    if (time != 0) time -= lead;
+  };
+  correct(watch.looked);
+  correct(watch.idle_since);
+  correct(watch.powers_off);
+  for (agent::Waking& waking : watch.wakings) {
+    correct(waking.since);
+    correct(waking.last);
+  }
+  return watch;
+}
+
 std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
                                                       std::span<const ssh::Host> hosts,
                                                       const remote::AgentProgram& agent,
                                                       const Cancel& cancel,
                                                       std::chrono::milliseconds timeout) {
   std::vector<HostResult<agent::NodeWatch>> watches;
-  for (const NodeAnswer& answer : call_all(client, hosts, "guard-show", "", agent, cancel, timeout))
-    watches.push_back({answer.result.host, attempt([&] { return watch_in(answer); })});
+  const std::int64_t asked = our_now_s();
+  const auto answers = call_all(client, hosts, "guard-show", "", agent, cancel, timeout);
+  const std::int64_t heard = our_now_s();
+  for (const NodeAnswer& answer : answers)
+    watches.push_back({answer.result.host,
+                       attempt([&] { return by_our_clock(watch_in(answer), asked, heard); })});
   return watches;
 }
 

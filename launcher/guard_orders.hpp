@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,12 @@ void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel);
 
-/// Returns each node's report on itself, if it comes within `timeout`.
+/// Returns a node's report with its times by our clock. The node was asked at `asked` and the
+/// report was there at `heard`, in seconds since 1970 by our clock: times stay as they are if the
+/// node's clock can agree with ours. Pure.
+agent::NodeWatch by_our_clock(agent::NodeWatch watch, std::int64_t asked, std::int64_t heard);
+
+/// Returns each node's report on itself by our clock, if it comes within `timeout`.
 std::vector<HostResult<agent::NodeWatch>> watch_nodes(
     ssh::Client& client, std::span<const ssh::Host> hosts, const remote::AgentProgram& agent,
     const Cancel& cancel, std::chrono::milliseconds timeout = std::chrono::seconds(30));

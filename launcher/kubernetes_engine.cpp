@@ -31,16 +31,6 @@ constexpr milliseconds kGlanceAtServer{5'000};
 constexpr milliseconds kLastWordsAtServer{30'000};
 constexpr milliseconds kStopAtServer{30'000};
 
-/// Returns the outcome of a job without an MPIJob. One whose start was unclear has no name in the
-/// engine.
-JobOutcome gone_outcome(const JobRecord& job) {
-  const bool is_unclear = job.engine_job.id.empty();
-  return {.state = state::JobState::lost,
-          .exit_code = 1,
-          .reason = is_unclear ? "Kubernetes has no such MPIJob: its creation has not succeeded"
-                               : "the MPIJob is gone: it was deleted in Kubernetes"};
-}
-
 /// Returns the result of a call for "kubernetes" as a whole.
 HostResult<ssh::Exit> result_of(const Outcome<void>& outcome) {
   HostResult<ssh::Exit> result{{"kubernetes"}, ssh::Exit{}};
@@ -52,7 +42,20 @@ HostResult<ssh::Exit> result_of(const Outcome<void>& outcome) {
 struct SeenMpiJob {
   std::optional<MpiJobState> job{};  ///< Absent if the MPIJob is gone.
   std::optional<LauncherPod> pod{};
+  bool is_foreign = false;  ///< The name is that of an MPIJob that is not ours.
 };
+
+/// Returns the outcome of a job without an MPIJob. One whose start was unclear has no name in the
+/// engine.
+JobOutcome gone_outcome(const JobRecord& job, const SeenMpiJob& seen, const std::string& place) {
+  const bool is_unclear = job.engine_job.id.empty();
+  std::string reason = is_unclear ? "Kubernetes has no such MPIJob: its creation has not succeeded"
+                                  : "the MPIJob is gone: it was deleted in Kubernetes";
+  if (seen.is_foreign)
+    reason = "MPIJob " + place + " is not of this job, and is left alone: the job's own " +
+             (is_unclear ? "was not created" : "was deleted in Kubernetes");
+  return {.state = state::JobState::lost, .exit_code = 1, .reason = std::move(reason)};
+}
 
 bool has_finished(const SeenMpiJob& seen) {
   return !seen.job || seen.job->phase == MpiJobPhase::succeeded ||
@@ -183,7 +186,7 @@ class KubernetesEngine final : public JobEngine {
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>&) override {
     validate(job.spec);
-    const std::string key = random_hex(16);
+    const std::string key = job.engine_job.key.empty() ? random_hex(16) : job.engine_job.key;
     const auto manifest = mpijob_manifest(id, job.spec, api_.access().name_space, key);
     try {
       api_.create(mpijobs_path(api_.access().name_space), manifest, key, cancel);
@@ -209,15 +212,15 @@ class KubernetesEngine final : public JobEngine {
     const LinkedCancel limit(never, kGlanceAtServer);
     SeenMpiJob seen;
     try {
-      seen = look(id, limit.both());
+      seen = look(id, job, limit.both());
     } catch (const Error& e) {
       if (!limit.timed_out()) throw;
       throw Error(ErrorKind::transient,
                   "Kubernetes (context " + api_.access().context + ") does not answer within 5 s");
     }
     // The request that creates a job without a name in the engine may still be on its way.
-    if (!seen.job && job.engine_job.id.empty()) return {.is_unknown = true};
-    if (!seen.job) return {.outcome = gone_outcome(job)};
+    if (!seen.job && !seen.is_foreign && job.engine_job.id.empty()) return {.is_unknown = true};
+    if (!seen.job) return {.outcome = gone_outcome(job, seen, place_of(id))};
     if (has_finished(seen)) return {.outcome = outcome_of(id, job, seen, limit.both())};
     const bool waits = seen.job->phase == MpiJobPhase::waiting;
     const std::string why =
@@ -238,13 +241,14 @@ class KubernetesEngine final : public JobEngine {
     Outage outage;
     while (!cancel.requested()) {
       try {
-        const auto seen = look_patiently(id, outage, observer, cancel);
+        const auto seen = look_patiently(id, job, outage, observer, cancel);
         const bool is_over = seen && has_finished(*seen);
         const auto mode = is_over ? LogMode::what_there_is : LogMode::follow;
         const bool is_read =
             !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
         if (is_over && is_read)
-          return seen->job ? outcome_of_ended(id, job, *seen, cancel) : gone_outcome(job);
+          return seen->job ? outcome_of_ended(id, job, *seen, cancel)
+                           : gone_outcome(job, *seen, place_of(id));
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::interrupted) throw;
         break;
@@ -258,19 +262,21 @@ class KubernetesEngine final : public JobEngine {
     return {.state = state::JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
   }
 
-  void await_end(const std::string& id, const JobRecord&, const Cancel& cancel) override {
+  void await_end(const std::string& id, const JobRecord& job, const Cancel& cancel) override {
     while (!cancel.requested()) {
-      const SeenMpiJob seen = look(id, cancel);
+      const SeenMpiJob seen = look(id, job, cancel);
       if (!seen.job || has_finished(seen)) return;
       wait_or_cancel(times_.between_questions, cancel);
     }
   }
 
-  /// Deletes the MPIJob, and with it its pods and their logs.
-  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord&) override {
+  /// Deletes the MPIJob, and with it its pods and their logs. One of the same name that is not ours
+  /// stays.
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
     const Cancel never;
     const LinkedCancel limit(never, kStopAtServer);
-    return {result_of(attempt([&] { api_.remove(path_of(id), limit.both()); }))};
+    return {
+        result_of(attempt([&] { api_.remove(path_of(id), job.engine_job.key, limit.both()); }))};
   }
 
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
@@ -282,7 +288,7 @@ class KubernetesEngine final : public JobEngine {
       for (bool is_first = true; !cancel.requested(); is_first = false) {
         const bool may_wait = request.mode == LogMode::follow;
         const auto seen =
-            may_wait ? look_patiently(id, outage, observer, cancel) : look(id, cancel);
+            may_wait ? look_patiently(id, job, outage, observer, cancel) : look(id, job, cancel);
         const bool is_over = seen && has_finished(*seen);
         if (is_over && is_first && !seen->pod)
           throw Error(ErrorKind::not_found,
@@ -310,11 +316,18 @@ class KubernetesEngine final : public JobEngine {
     return mpijobs_path(api_.access().name_space) + "/" + id;
   }
 
-  SeenMpiJob look(const std::string& id, const Cancel& cancel) {
+  /// Returns "train-1 in namespace ml".
+  std::string place_of(const std::string& id) const {
+    return id + " in namespace " + api_.access().name_space;
+  }
+
+  SeenMpiJob look(const std::string& id, const JobRecord& job, const Cancel& cancel) {
     SeenMpiJob seen;
-    const auto job = api_.find(path_of(id), cancel);
-    if (!job) return seen;
-    seen.job = parse_mpijob(*job);
+    const auto there = api_.find(path_of(id), cancel);
+    if (!there) return seen;
+    seen.is_foreign = !has_key(*there, job.engine_job.key);
+    if (seen.is_foreign) return seen;
+    seen.job = parse_mpijob(*there);
     const auto pods = api_.find(launcher_pods_path(api_.access().name_space, id), cancel);
     if (pods) seen.pod = parse_launcher_pod(*pods);
     return seen;
@@ -349,10 +362,11 @@ class KubernetesEngine final : public JobEngine {
   }
 
   /// Looks at a job. Absent if the server does not answer. Throws once it has not done so for long.
-  std::optional<SeenMpiJob> look_patiently(const std::string& id, Outage& outage,
-                                           JobObserver& observer, const Cancel& cancel) {
+  std::optional<SeenMpiJob> look_patiently(const std::string& id, const JobRecord& job,
+                                           Outage& outage, JobObserver& observer,
+                                           const Cancel& cancel) {
     try {
-      SeenMpiJob seen = look(id, cancel);
+      SeenMpiJob seen = look(id, job, cancel);
       outage.server.reset();
       return seen;
     } catch (const Error& e) {
@@ -387,7 +401,7 @@ class KubernetesEngine final : public JobEngine {
   bool is_undone(const std::string& id, const std::string& key) try {
     const Cancel never;
     const LinkedCancel limit(never, kStopAtServer);
-    if (api_.has_key(path_of(id), key, limit.both())) api_.remove(path_of(id), limit.both());
+    api_.remove(path_of(id), key, limit.both());
     return true;
   } catch (const Error&) {
     return false;

@@ -182,10 +182,7 @@ class MpirunEngine final : public JobEngine {
     seen.timeout = job.spec.timeout;
     seen.hang_timeout = job.spec.hang_timeout;
     seen.launcher_name = name_of_launcher(job.spec.launcher);
-    JobOutcome outcome = decide(seen);
-    if (outcome.cause != JobEndCause::launcher) return outcome;
-    seen.full_temporary = find_full_temporary(client_, hosts(job), kReachSoon);
-    return decide(seen);
+    return outcome_of(std::move(seen), job);
   }
 
   JobGlance glance(const std::string& id, const JobRecord& job) override {
@@ -199,7 +196,7 @@ class MpirunEngine final : public JobEngine {
     report.lease = options_.lease;
     report.timeout = job.spec.timeout;
     report.launcher_name = name_of_launcher(job.spec.launcher);
-    return {.outcome = decide(report)};
+    return {.outcome = outcome_of(std::move(report), job)};
   }
 
   /// Waits at the first node alone: its supervisor ends last.
@@ -260,6 +257,15 @@ class MpirunEngine final : public JobEngine {
   }
 
  private:
+  /// Decides. If the launcher has failed by itself, asks the nodes for full directories of
+  /// temporary files first.
+  JobOutcome outcome_of(JobReport seen, const JobRecord& job) {
+    JobOutcome outcome = decide(seen);
+    if (outcome.cause != JobEndCause::launcher) return outcome;
+    seen.full_temporary = find_full_temporary(client_, hosts(job), kReachSoon);
+    return decide(seen);
+  }
+
   JobFilesRequest request_for(const std::string& id, const JobRecord& job) const {
     validate(job.spec);
     JobFilesRequest request{.id = id,

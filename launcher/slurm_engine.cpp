@@ -170,7 +170,7 @@ class SlurmEngine final : public JobEngine {
           ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})}, kSubmitTimeout,
               cancel)
               .front();
-      is_unanswered = !answer.result.ok();
+      is_unanswered = is_unclear(answer);
       if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
       return {.engine_id = parse_sbatch(answer.out)};
     } catch (const Error& e) {
@@ -184,7 +184,7 @@ class SlurmEngine final : public JobEngine {
   /// Asks Slurm by `sbatch --test-only`.
   JobTrial try_start(const JobRecord& job, const Cancel& cancel) override {
     files_of("trial", job);
-    const std::string script = script_of(job.spec.name.value, job.spec);
+    const std::string script = script_of(job.spec.name.value, job.spec, {});
     const NodeAnswer answer =
         ask(client_, {slurm_task(head_.host, {"test", ""}, script)}, kSubmitTimeout, cancel)
             .front();
@@ -202,7 +202,8 @@ class SlurmEngine final : public JobEngine {
       const std::string why = seen.reason.empty() ? "" : " (" + seen.reason + ")";
       return {.waits = waits,
               .reason = waits ? "waits in Slurm's queue" + why : "",
-              .nodes = seen.nodes};
+              .nodes = seen.nodes,
+              .engine_id = seen.id};
     }
     note_slurm_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
     forget_secrets(id);
@@ -300,9 +301,10 @@ class SlurmEngine final : public JobEngine {
   }
 
  private:
-  std::string script_of(const std::string& id, const JobSpec& spec) const {
+  std::string script_of(const std::string& id, const JobSpec& spec,
+                        const std::string& comment) const {
     return slurm_batch_script(id, spec, commands(id).rank(),
-                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate);
+                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate, comment);
   }
 
   std::vector<ssh::Host> hosts() const {
@@ -378,7 +380,7 @@ class SlurmEngine final : public JobEngine {
     return {{place + "rank", to_text(ranks)},
             {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
             {place + agent::kCommSecret, request.communicator_secret.reveal()},
-            {place + agent::kBatchScript, script_of(id, job.spec)},
+            {place + agent::kBatchScript, script_of(id, job.spec, "fastgpu-" + random_hex(16))},
             {place + "spec", to_text(whole)}};
   }
 

@@ -83,6 +83,10 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
   }
 }
 
+bool is_unclear(const NodeAnswer& submission) {
+  return !submission.result.ok() || submission.result.value().code() == kNoController;
+}
+
 std::optional<Error> failure_of_trial(const NodeAnswer& answer) {
   const std::string& head = answer.result.host.value;
   const int code = answer.result.ok() ? answer.result.value().code() : 0;

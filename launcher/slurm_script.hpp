@@ -24,6 +24,9 @@ NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
 /// Returns the error of a call of the script; absent for a success.
 std::optional<Error> failure_of_call(const NodeAnswer& answer);
 
+/// Returns true if the answer to a submission does not show whether Slurm has the job.
+bool is_unclear(const NodeAnswer& submission);
+
 /// Returns the error of the action `test`, whose complaints are in its output; absent for a
 /// success.
 std::optional<Error> failure_of_trial(const NodeAnswer& answer);

@@ -2,6 +2,7 @@
 // provision/providers/.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -57,6 +58,15 @@ struct Instance {
   /// The owner, if another state directory has taken the machine over: "state directory 1a2b3c4d
   /// (on laptop, 2026-11-22 07:18:00Z)". Empty if the machine is ours.
   std::string owner{};
+};
+
+/// The time limits of the removal of a cluster's shared parts.
+struct ReleaseLimits {
+  /// The time for everything. The release throws timeout afterwards.
+  std::chrono::milliseconds in_all = std::chrono::milliseconds::max();
+  /// The time for a network that is still in use after the last machine has ended. A machine's
+  /// interface may stay for a while. 0: the network is tried once.
+  std::chrono::milliseconds network = std::chrono::minutes(2);
 };
 
 /// A resource with our marks that belongs to no known cluster.
@@ -163,6 +173,12 @@ class Provider {
   /// Returns every machine of `cluster` that still takes room or costs money, by index.
   virtual std::vector<Instance> list(const state::Cluster& cluster) = 0;
 
+  /// Returns the same for a command that has changed nothing yet: a cancel and the command's time
+  /// limit end the call. The default is `list`.
+  virtual std::vector<Instance> look(const state::Cluster& cluster, const Cancel& /*cancel*/) {
+    return list(cluster);
+  }
+
   virtual std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                                   std::span<const state::Node> nodes,
                                                   const Cancel& cancel) = 0;
@@ -176,8 +192,10 @@ class Provider {
                                                     std::span<const state::Node> nodes) = 0;
 
   /// Ends all remaining machines of the cluster, including those that no node owns, waits until
-  /// they are gone, and undoes `prepare`. Succeeds if nothing is left.
-  virtual void release(const state::Cluster& cluster) = 0;
+  /// they are gone, and undoes `prepare`. Succeeds if nothing is left. Returns the refusal if all
+  /// machines are gone and only the network is left, because something else uses it.
+  virtual std::optional<Error> release(const state::Cluster& cluster,
+                                       const ReleaseLimits& limits) = 0;
 
   /// Returns resources with our marks that belong to none of the `known` clusters. `remove_orphan`
   /// deletes one of them.

@@ -147,7 +147,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
   }
   if (!hidden) apply(common, arguments, command, context);
-  if (command.effect == Effect::changes) context.set_stop_notice("stopping " + command.words());
+  if (command.effect == Effect::changes) context.set_stop_notice("interrupting " + command.words());
   return finished(context, command, action(context));
 }
 

@@ -24,6 +24,7 @@ Context::Context(Ui& ui, Cancel& cancel, state::Environment environment, Variabl
     : ui_(ui),
       messages_(ui),
       cancel_(cancel),
+      retry_limit_(cancel),
       environment_(std::move(environment)),
       clock_(cancel),
       events_(messages_),
@@ -96,7 +97,8 @@ const remote::AgentProgram& Context::agent() {
 }
 
 CloudFactory& Context::clouds() {
-  if (!clouds_) clouds_ = std::make_unique<CloudFactory>(messages_, environment_, cancel_);
+  if (!clouds_)
+    clouds_ = std::make_unique<CloudFactory>(messages_, environment_, cancel_, retry_limit_);
   return *clouds_;
 }
 

@@ -57,8 +57,7 @@ void ShownCalls::attempted(const provision::cloud::CallReport& report) {
 }
 
 CloudFactory::CloudFactory(Messages& messages, const state::Environment& environment,
-                           const Cancel& cancel,
-                           const provision::cloud::RetryLimit& retry_limit)
+                           const Cancel& cancel, const provision::cloud::RetryLimit& retry_limit)
     : environment_(environment),
       cancel_(cancel),
       retry_limit_(retry_limit),
@@ -98,7 +97,9 @@ IpRange CloudFactory::own_address() {
       ": name the addresses that may log in, as in --ssh-from 192.0.2.7/32";
   std::string answer;
   try {
-    const http::Response response = http_.send({.url = url, .largest_answer = 1024}, cancel_);
+    http::Request question{.url = url, .largest_answer = 1024};
+    question.limit = retry_limit_.exchange_limit(question.limit, cancel_);
+    const http::Response response = http_.send(question, cancel_);
     answer = response.status == 200 ? response.body : "HTTP " + std::to_string(response.status);
   } catch (const Error& e) {
     cancel_.check();

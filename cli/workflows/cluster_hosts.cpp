@@ -56,7 +56,8 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .user = node.user.empty() ? cluster_.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
-  if (provision::provider_info(cluster_.provider).has_local_nodes && ::geteuid() != 0)
+  host.is_on_this_machine = provision::provider_info(cluster_.provider).has_local_nodes;
+  if (host.is_on_this_machine && ::geteuid() != 0)
     host.socket_broker =
         provision::local::world_socket_broker(provision::local::world_folder(directory_));
   for (const state::JumpHost& jump : node.jumps)

@@ -97,11 +97,13 @@ std::string known(std::string_view value) {
 SlurmJob parse_scontrol(std::string_view line) {
   const auto state = value_of(line, "JobState");
   const auto exit = value_of(line, "ExitCode");
-  if (!value_of(line, "JobId") || !state || !exit) refuse_answer(line);
+  const auto id = value_of(line, "JobId");
+  if (!id || !state || !exit) refuse_answer(line);
   SlurmJob job{.state = std::string(*state), .phase = phase_of(*state)};
   job.reason = known(value_of(line, "Reason").value_or(""));
   job.nodes = known(value_of(line, "NodeList").value_or(""));
   job.batch = parse_exit(*exit);
+  job.id = *id;
   return job;
 }
 
@@ -129,7 +131,8 @@ SlurmJob parse_sacct(std::string_view line) {
   return {.state = std::string(state),
           .phase = phase_of(state),
           .batch = parse_exit(fields[2]),
-          .nodes = known(fields[3])};
+          .nodes = known(fields[3]),
+          .id = std::string(fields[0])};
 }
 
 /// Parses the exit code that the batch script wrote as its last step.
@@ -312,9 +315,11 @@ int slurm_ranks(const JobSpec& spec) {
 }
 
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::vector<std::string>& rank_command, SlurmHome home) {
+                               const std::vector<std::string>& rank_command, SlurmHome home,
+                               const std::string& comment) {
   Script script;
   add_options(script, job_id, spec);
+  script.option("comment", comment);
   script.line("cd \"$HOME\" || exit 1");
   add_variables(script, spec.slurm, home);
   std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1"};

@@ -27,10 +27,11 @@ enum class SlurmHome : std::uint8_t { shared, separate };
 
 /// Returns the batch script: it starts one process of `rank_command` for each rank by srun. All
 /// paths in it are relative to the home directory. The texts of `spec.slurm` are words. Without a
-/// shared home directory, the ranks get the addresses of nodes instead of their names.
+/// shared home directory, the ranks get the addresses of nodes instead of their names. `comment` is
+/// a word by which the job is found in Slurm's queue; empty for none.
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
                                const std::vector<std::string>& rank_command,
-                               SlurmHome home = SlurmHome::shared);
+                               SlurmHome home = SlurmHome::shared, const std::string& comment = {});
 
 /// Returns the variables of the user and those that depend on no node, for the file of the ranks.
 std::vector<std::string> slurm_rank_variables(const JobSpec& spec);
@@ -48,6 +49,7 @@ struct SlurmJob {
   std::string reason{};         ///< Slurm's word: "Resources", "Priority"; may be empty.
   process::ExitStatus batch{};  ///< The outcome of the batch script, once the job has ended.
   std::string nodes{};          ///< "node[1-2]"; empty before the job has nodes.
+  std::string id{};             ///< Slurm's number of the job; empty if the answer lacks it.
 };
 
 /// Parses the answer of the script slurm_state: a line that names its source, `scontrol`, `sacct`

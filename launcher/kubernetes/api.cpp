@@ -38,16 +38,23 @@ bool is_unsendable(const Error& e) {
   return e.kind() == ErrorKind::usage || e.kind() == ErrorKind::local;
 }
 
-std::string key_of(const json& object) {
-  const json metadata = object.value("metadata", json::object());
-  if (!metadata.is_object()) return {};
-  const json annotations = metadata.value("annotations", json::object());
-  if (!annotations.is_object()) return {};
-  const json key = annotations.value(kKubernetesKey, json());
-  return key.is_string() ? key.get<std::string>() : "";
+/// Returns the member of an object; null if there is none.
+json member(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() ? json() : *found;
+}
+
+std::string uid_of(const json& object) {
+  const json uid = member(member(object, "metadata"), "uid");
+  return uid.is_string() ? uid.get<std::string>() : "";
 }
 
 }  // namespace
+
+bool has_key(const json& object, const std::string& key) {
+  const json annotations = member(member(object, "metadata"), "annotations");
+  return key.empty() || member(annotations, kKubernetesKey) == json(key);
+}
 
 KubernetesApi::KubernetesApi(http::Client& client, KubernetesAccess access, http::Backoff backoff)
     : client_(client), access_(std::move(access)), backoff_(backoff) {}
@@ -141,8 +148,8 @@ json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json
   if (response.status == 409 && effect == Effect::possible) {
     const std::string name = object.at("metadata").at("name").get<std::string>();
     const auto there = find(path + "/" + name, cancel);
-    if (there && key_of(*there) == key) return *there;  // An earlier try arrived after all.
-    if (there) effect = Effect::none;                   // The name is that of another object.
+    if (there && has_key(*there, key)) return *there;  // An earlier try arrived after all.
+    if (there) effect = Effect::none;                  // The name is that of another object.
   }
   throw failure_of(response);
 }
@@ -156,17 +163,22 @@ void KubernetesApi::try_create(const std::string& path, const nlohmann::ordered_
   if (response.status / 100 != 2) throw failure_of(response);
 }
 
-bool KubernetesApi::has_key(const std::string& path, const std::string& key, const Cancel& cancel) {
-  const auto there = find(path, cancel);
-  return there && key_of(*there) == key;
-}
-
-bool KubernetesApi::remove(const std::string& path, const Cancel& cancel) {
+bool KubernetesApi::remove(const std::string& path, const std::string& key, const Cancel& cancel) {
+  json options = {
+      {"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", "Background"}};
+  if (!key.empty()) {
+    const auto there = find(path, cancel);
+    if (!there || !has_key(*there, key)) return false;
+    // Another object may take the name meanwhile.
+    if (const std::string uid = uid_of(*there); !uid.empty())
+      options["preconditions"] = {{"uid", uid}};
+  }
   http::Request erase = request("DELETE", path);
   erase.headers.push_back({"Content-Type", "application/json"});
-  erase.body = R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background"})";
+  erase.body = options.dump();
   const http::Response response = send_until_answered(erase, cancel);
-  if (response.status == 404) return false;
+  if (response.status == 404 || (response.status == 409 && options.contains("preconditions")))
+    return false;
   if (response.status / 100 != 2) throw failure_of(response);
   return true;
 }

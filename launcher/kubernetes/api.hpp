@@ -49,11 +49,9 @@ class KubernetesApi {
   void try_create(const std::string& path, const nlohmann::ordered_json& object,
                   const Cancel& cancel);
 
-  /// Returns true if there is an object at the path, and it has the key.
-  bool has_key(const std::string& path, const std::string& key, const Cancel& cancel);
-
-  /// Removes an object. Returns false if it does not exist.
-  bool remove(const std::string& path, const Cancel& cancel);
+  /// Removes an object, if it has the key. An empty key fits any object. Returns false if there is
+  /// no such object.
+  bool remove(const std::string& path, const std::string& key, const Cancel& cancel);
 
   /// Passes on the body of an answer as it arrives, for as long as the server sends it. Returns
   /// false if there is nothing at that path. Not repeated: a broken stream throws transient.
@@ -79,5 +77,8 @@ class KubernetesApi {
 
 /// The annotation that create() needs.
 inline constexpr const char* kKubernetesKey = "fastgpu/key";
+
+/// Returns true if the object has the key. An empty key fits any object.
+bool has_key(const nlohmann::json& object, const std::string& key);
 
 }  // namespace fastgpu::launcher

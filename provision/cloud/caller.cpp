@@ -56,11 +56,18 @@ std::optional<milliseconds> within_limit(milliseconds pause, const http::Tried& 
   return std::min(pause, left);
 }
 
-Error lost_for_good(std::string_view cloud, const Error& lost, bool is_out_of_time) {
+/// Returns "DescribeInstances in us-east-1".
+std::string name_of(const CloudCall& call) {
+  return call.action + (call.region.empty() ? "" : " in " + call.region);
+}
+
+Error lost_for_good(std::string_view cloud, const CloudCall& call, const Error& lost,
+                    bool is_out_of_time) {
   const Error named = lost.during(cloud);
   if (!is_out_of_time) return named;
-  return {ErrorKind::timeout,
-          std::string(named.what()) + "; --timeout leaves no time for another attempt"};
+  return {ErrorKind::timeout, std::string(named.what()) +
+                                  "; --timeout leaves no time for another attempt at " +
+                                  name_of(call)};
 }
 
 }  // namespace
@@ -119,6 +126,9 @@ Caller::Clocks Caller::set_clock(const Attempt& made) {
 
 Caller::Attempt Caller::send(const CloudCall& call, const Cancel& cancel) {
   http::Request request = call.request;
+  // A call that must not be repeated is not cut short, because its effect would then be unknown.
+  if (call.is_repeatable && tools_.retry_limit != nullptr)
+    request.limit = tools_.retry_limit->exchange_limit(request.limit, cancel);
   request.largest_answer = kLargestAnswer;
   Attempt made{.ahead = ahead()};
   const credentials::Credentials found = credentials();
@@ -205,7 +215,8 @@ Caller::Reply Caller::try_call(const CloudCall& call, const Cancel& cancel) {
       is_out_of_time = may_go_on && !pause;
     }
     if (made.failure) made.failure->is_out_of_time = is_out_of_time;
-    if (!pause && made.lost) throw lost_for_good(dialect_.cloud(), *made.lost, is_out_of_time);
+    if (!pause && made.lost)
+      throw lost_for_good(dialect_.cloud(), call, *made.lost, is_out_of_time);
     if (!pause) return std::move(*made.failure);
     tools_.wait(*pause, cancel);
     cancel.check();

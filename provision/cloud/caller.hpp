@@ -94,9 +94,10 @@ class Caller {
   using Reply = std::variant<http::Response, Failure>;
 
   /// Calls the API. Repeats within the backoff's limits if a repetition may help, until
-  /// the deadline of the retry limit, and corrects the clock once if the cloud's differs. A refusal for a
-  /// clock that is right means expired credentials. Throws transient without any answer, timeout
-  /// without one at the deadline, interrupted after a cancel.
+  /// the deadline of the retry limit, which shortens the exchanges as well, and corrects the clock
+  /// once if the cloud's differs. A refusal for a clock that is right means expired credentials.
+  /// Throws transient without any answer, timeout without one at the deadline, interrupted after a
+  /// cancel.
   Reply try_call(const CloudCall& call, const Cancel& cancel);
 
   /// Calls as try_call does, but a refusal throws error_of(refusal, doing).

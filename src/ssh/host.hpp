@@ -38,6 +38,8 @@ struct Host {
   /// The socket of the broker for the network of `address` (base/socket_broker.hpp); empty for our
   /// own network.
   std::filesystem::path socket_broker{};
+  /// True if its sshd runs on the cores of this machine, as those of local nodes do.
+  bool is_on_this_machine = false;
   std::string user{};
   std::filesystem::path identity{};  ///< The private key file: Ed25519, in OpenSSH's format.
   /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. If the

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <thread>
 
+#include "ssh/login_limits.hpp"
 #include "ssh/running_command.hpp"
 
 namespace fastgpu::ssh {
@@ -14,9 +16,6 @@ namespace {
 
 using time_point = Clock::time_point;
 
-/// The maximum number of simultaneous logins to one sshd, which starts to refuse logins at ten by
-/// default.
-constexpr int kLoginsAtOnce = 8;
 constexpr std::size_t kScratch = 64UL * 1024;
 /// The maximum number of idle connections; each takes about 60 kB. The oldest ones are kept,
 /// because hosts come in the same order again.
@@ -35,12 +34,6 @@ std::size_t most_sessions() {
 /// memory and more.
 std::size_t descriptors_for(const Host& host) {
   return host.openssh ? 10 : 1;
-}
-
-/// Returns the address of the sshd that is contacted first.
-std::string first_hop(const Host& host) {
-  const Host& first = host.jumps.empty() ? host : host.jumps.front();
-  return first.address + " " + std::to_string(first.port);
 }
 
 int poll_timeout(time_point now, time_point wake) {
@@ -100,7 +93,7 @@ class Run {
     std::size_t index;
     std::string hop;
     RunningCommand command;
-    bool logging_in = true;  // True while it is counted in logins_.
+    bool logging_in = true;  // True while its login counts in logins_.
     bool ready = true;
   };
 
@@ -108,12 +101,13 @@ class Run {
     const time_point now = std::chrono::steady_clock::now();
     for (auto hop = waiting_.begin(); hop != waiting_.end();) {
       auto& [where, queue] = *hop;
-      while (!queue.empty() && flights_.size() < width_ && logins_[where] < kLoginsAtOnce) {
+      while (!queue.empty() && flights_.size() < width_ &&
+             logins_.has_room(where, tasks_[queue.front()].host)) {
         const std::size_t index = queue.front();
         const std::size_t wanted = descriptors_for(tasks_[index].host);
         if (!flights_.empty() && open_ + wanted > room_) return;
         queue.pop_front();
-        ++logins_[where];
+        logins_.begin(where, tasks_[index].host);
         open_ += wanted;
         while (open_ + idle_.size() > room_ && idle_.size() > 0)
           idle_.drop_one();
@@ -154,7 +148,7 @@ class Run {
       const bool ended = flight->ready && flight->command.step(now, scratch_);
       if (flight->logging_in && (ended || !flight->command.logging_in())) {
         flight->logging_in = false;
-        --logins_[flight->hop];
+        logins_.end(flight->hop, tasks_[flight->index].host);
       }
       if (ended) {
         const std::size_t index = flight->index;
@@ -201,7 +195,7 @@ class Run {
   std::size_t width_;
   // The tasks that have not begun, by their first hop.
   std::map<std::string, std::list<std::size_t>> waiting_;
-  std::map<std::string, int> logins_;
+  LoginLimits logins_{logins_on_this_machine(std::thread::hardware_concurrency())};
   std::list<Flight> flights_;
   std::size_t open_ = 0;  // The number of descriptors of flights_.
   std::vector<pollfd> polled_;

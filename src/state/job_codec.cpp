@@ -168,6 +168,7 @@ void put_engine(json& object, const JobRecord& record) {
     object["kubernetes"] = to_kubernetes(record.spec.kubernetes);
   if (!record.engine_job.id.empty()) object["engine_job"] = record.engine_job.id;
   if (!record.engine_job.nodes.empty()) object["engine_nodes"] = record.engine_job.nodes;
+  if (!record.engine_job.key.empty()) object["engine_key"] = record.engine_job.key;
 }
 
 JobRecord parse_job_record(const std::string& text) try {
@@ -188,7 +189,8 @@ JobRecord parse_job_record(const std::string& text) try {
   record.spec.slurm = parse_slurm(object);
   record.spec.kubernetes = parse_kubernetes(object);
   record.engine_job = {.id = text_in(object, "engine_job"),
-                       .nodes = text_in(object, "engine_nodes")};
+                       .nodes = text_in(object, "engine_nodes"),
+                       .key = text_in(object, "engine_key")};
   record.spec.per = parse_rank_unit(object.value("per", "none"));
   if (field<bool>(object, "detached")) record.spec.presence = Presence::detached;
   for (const json& node : field<json>(object, "nodes"))

@@ -148,6 +148,9 @@ struct FullDiskAt {
 struct EngineJob {
   std::string id{};     ///< The engine's own name for the job; empty before it has one.
   std::string nodes{};  ///< The nodes on which it runs, as the engine writes them.
+  /// A random word that the engine's job has, too: without it, a job of the same name is not ours.
+  /// Empty for an engine that has no use for it.
+  std::string key{};
 };
 
 /// The data that is needed to find a job again. Values of environment variables may be secrets, and

@@ -14,9 +14,42 @@ if ! command -v sbatch > /dev/null 2>&1; then
 fi
 cd "$HOME" || exit 1
 
+# Finds a job whose submission had no answer: its comment is in the queue alone. Returns 1 if it is not there.
+find_in_queue() {
+  comment=$(sed -n 's/^#SBATCH --comment=//p' "$job/batch")
+  if ! queue=$(squeue --noheader --user="$(id -u)" --states=all --format='%A %k' 2>&1); then
+    printf '%s\n' "$queue" >&2
+    exit 4
+  fi
+  printf '%s\n' "$queue" | sed -n "s/^\([0-9]*\) $comment\$/\1/p" > "$job/batch-id.found.$$"
+  if [ -n "$comment" ] && [ -s "$job/batch-id.found.$$" ]; then
+    mv "$job/batch-id.found.$$" "$job/batch-id"
+    return 0
+  fi
+  rm -f "$job/batch-id.found.$$"
+  return 1
+}
+
+is_submitted() {
+  [ -s "$job/batch-id" ] || { [ -e "$job/submitting" ] && find_in_queue; }
+}
+
 find_id() {
-  [ -s "$job/batch-id" ] || exit 3
+  is_submitted || exit 3
   id=$(cut -d ';' -f 1 "$job/batch-id")
+}
+
+# Decides after an error of sbatch whether Slurm has the job.
+look_after_error() {
+  case $(cat "$job/submit-error") in
+    *'connect failure'*) ;; # Nothing was sent.
+    *'timed out'* | *'send failure'* | *'receive failure'* | *'shutdown failure'* | *'Zero Bytes'*)
+      find_in_queue && return
+      exit 4
+      ;;
+  esac
+  rm -f "$job/submitting"
+  exit 1
 }
 
 # Prints what the controller knows. Returns 1 if it does not know the job.
@@ -66,8 +99,13 @@ case $action in
     ;;
   submit)
     if [ ! -s "$job/batch-id" ] && [ ! -e "$job/stopped" ]; then
-      sbatch --parsable "$job/batch" > "$job/batch-id.part" || exit 1
-      mv "$job/batch-id.part" "$job/batch-id"
+      : > "$job/submitting"
+      if sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"; then
+        mv "$job/batch-id.part" "$job/batch-id"
+      else
+        cat "$job/submit-error" >&2
+        look_after_error
+      fi
     fi
     find_id
     # Another fastgpu may have stopped the job meanwhile.
@@ -100,7 +138,7 @@ case $action in
     ;;
   cancel)
     mkdir -p "$job" && : > "$job/stopped" || exit 1
-    [ -s "$job/batch-id" ] || exit 0
+    is_submitted || exit 0
     find_id
     if ! answer=$(scancel "$id" 2>&1); then
       case $answer in

@@ -70,6 +70,7 @@ TEST_CASE("what keeps a node awake is told without a guard, too") {
   const process::Child child(busy);
   const NodeWatch watch = parse_node_watch(run_agent(home, {"guard-show"}).out);
   CHECK(watch.idle_since == 0);
+  CHECK(watch.sent.value_or(0) >= watch.looked);
   const auto is_ours = [](const Waking& w) { return w.kind == "job" && w.what == "guard-test-1"; };
   CHECK(std::ranges::count_if(watch.wakings, is_ours) == 1);
 }

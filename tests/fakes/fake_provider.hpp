@@ -42,7 +42,7 @@ class FakeProvider final : public provision::Provider {
   int create_calls = 0;
   int destroy_calls = 0;
   std::optional<Error> unusable{};   ///< Why this place cannot be used.
-  std::optional<Error> unlisted{};   ///< Why its machines cannot be listed.
+  std::optional<Error> unlisted{};   ///< Why its machines and orphans cannot be listed.
   std::optional<Error> not_asked{};  ///< Why this place is not asked for orphans.
 
   std::string_view name() const noexcept override { return name_; }
@@ -149,6 +149,7 @@ class FakeProvider final : public provision::Provider {
   }
 
   provision::Orphans orphans(std::span<const state::ClusterId> known) override {
+    if (unlisted) throw *unlisted;
     std::set<std::string> owners;
     for (const state::ClusterId& id : known)
       owners.insert(id.value);

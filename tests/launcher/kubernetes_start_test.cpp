@@ -184,6 +184,64 @@ TEST_CASE("a job whose start is unclear is found, or found not to be there") {
   CHECK_FALSE(missing.outcome);
 }
 
+/// Returns an MPIJob as it is in Kubernetes, with that key.
+json mpijob_with_key(const std::string& key) {
+  json job = mpijob("Running");
+  job["metadata"] = {{"name", "train-1"}, {"uid", "u-1"}, {"annotations", {{"fastgpu/key", key}}}};
+  return job;
+}
+
+TEST_CASE("a job is created with the key that is on its record") {
+  KubernetesWorld world([](const http::Request&) { return json_answer(201, mpijob("")); });
+  JobRecord job = new_job();
+  job.engine_job.key = "c0ffee";
+  world.engine->start("train-1", job, world.never, {});
+  CHECK(json::parse(world.server->last.body)["metadata"]["annotations"]["fastgpu/key"] == "c0ffee");
+}
+
+TEST_CASE("an MPIJob without the job's key is not taken for it, is named, and stays") {
+  struct Row {
+    std::string engine_id;
+    std::string reason;
+  };
+  for (const Row& row :
+       {Row{"",
+            "MPIJob train-1 in namespace ns is not of this job, and is left alone: the job's "
+            "own was not created"},
+        Row{"train-1",
+            "MPIJob train-1 in namespace ns is not of this job, and is left alone: the "
+            "job's own was deleted in Kubernetes"}}) {
+    CAPTURE(row.engine_id);
+    for (const json& there : {mpijob("Running"), mpijob_with_key("of-another")}) {
+      KubernetesWorld world([&](const http::Request&) { return json_answer(200, there); });
+      JobRecord job = new_job();
+      job.engine_job.id = row.engine_id;
+      job.engine_job.key = "c0ffee";
+      const JobGlance glance = world.engine->glance("train-1", job);
+      REQUIRE(glance.outcome);
+      CHECK(glance.outcome->state == state::JobState::lost);
+      CHECK(glance.outcome->reason == row.reason);
+      CHECK(world.engine->stop("train-1", job).front().ok());
+      CHECK(world.engine->remove("train-1", job, world.never).front().ok());
+      for (const std::string& asked : world.server->asked)
+        CHECK(asked.starts_with("GET "));
+    }
+  }
+}
+
+TEST_CASE("an MPIJob with the job's key is found to be ours, and only that one is deleted") {
+  KubernetesWorld world([](const http::Request& request) {
+    if (asks(request, "/pods?")) return json_answer(200, {{"items", json::array()}});
+    return json_answer(200, mpijob_with_key("c0ffee"));
+  });
+  JobRecord job = new_job();
+  job.engine_job.key = "c0ffee";
+  CHECK(world.engine->glance("train-1", job).engine_id == "train-1");
+  CHECK(world.engine->stop("train-1", job).front().ok());
+  CHECK(world.server->asked.back().starts_with("DELETE "));
+  CHECK(json::parse(world.server->last.body)["preconditions"]["uid"] == "u-1");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

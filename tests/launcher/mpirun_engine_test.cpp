@@ -78,7 +78,45 @@ struct NodeThatIsCutOff {
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
 };
 
+/// One node on which mpirun has failed by itself, in a job that nothing follows.
+struct NodeWithFailedLauncher {
+  FakeReply answer(const FakeSsh::Seen& asked) const {
+    if (asked.command.find("mktemp") != std::string::npos) return {.out = full_directory};
+    if (asked.command.find("job-follow") == std::string::npos) return {};
+    agent::JobEnd end;
+    end.how = how;
+    return {.out = frame({.kind = FrameKind::job_status}, to_text(end))};
+  }
+
+  JobOutcome seen_at_a_glance() {
+    std::vector<ClusterNode> nodes(1);
+    nodes[0].host.name = {"n-0"};
+    const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                                           {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
+    return engine->glance("train-1", job).outcome.value();
+  }
+
+  process::ExitStatus how{.code = 213};
+  std::string full_directory{};
+  JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"n-0"}, 0, 1}}};
+  FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
+};
+
 TEST_SUITE_BEGIN("launcher/mpirun_engine");
+
+TEST_CASE("a glance at a job whose mpirun has failed names a full directory of temporary files") {
+  NodeWithFailedLauncher world;
+  CHECK(world.seen_at_a_glance().reason == "mpirun on n-0 exited with 213");
+  world.full_directory = "/tmp\n";
+  CHECK(world.seen_at_a_glance().reason ==
+        "mpirun on n-0 exited with 213; no space left on n-0: /tmp");
+}
+
+TEST_CASE("a glance at a job that has succeeded looks for no full directories") {
+  NodeWithFailedLauncher world{.how = {}};
+  CHECK(world.seen_at_a_glance().state == state::JobState::succeeded);
+  CHECK(world.client.seen.size() == 1);
+}
 
 TEST_CASE("a job whose start has no answer may run, unless its node confirms that it is stopped") {
   for (const bool can_stop : {true, false}) {

@@ -34,6 +34,7 @@ struct SlurmHead {
   std::string state_error{};
   ssh::Exit submit_exit{};
   std::string submit_error{"sbatch: error: Invalid account\n"};
+  ssh::Exit cancel_exit{};
   int lost_answers{0};  ///< The answers that are lost, from that to the submission on.
   std::string test_answer{"sbatch: Job 7 to start\n"};
   std::string frames{};  ///< What job-follow sends.
@@ -64,6 +65,7 @@ struct SlurmHead {
     if (asks_for(asked, "state") || asks_for(asked, "await"))
       return {.exit = state_exit, .out = state, .err = state_error};
     if (asks_for(asked, "submit")) return {.exit = submit_exit, .out = "7\n", .err = submit_error};
+    if (asks_for(asked, "cancel")) return {.exit = cancel_exit};
     if (asks_for(asked, "forget")) forgotten_on.insert(asked.host);
     if (asks_for(asked, "end")) noted = asked.input;
     if (asks_for(asked, "test")) return {.exit = submit_exit, .out = test_answer};
@@ -160,6 +162,48 @@ TEST_CASE(
     }
     CHECK(may_run == (lost_answers > 1));
   }
+}
+
+TEST_CASE("a submission that the controller has not answered may have been received") {
+  SlurmHead head{.submit_error = "sbatch: error: Socket timed out on send/recv operation\n"};
+  head.submit_exit.status = 4;
+  head.cancel_exit.status = 4;
+  const Cancel never;
+  bool may_run = false;
+  try {
+    head.engine->start("train-1", job_of_two(), never, {});
+    FAIL("the submission has no answer");
+  } catch (const JobMayRun& e) {
+    may_run = true;
+    CHECK(e.kind() == ErrorKind::transient);
+  }
+  CHECK(may_run);
+}
+
+TEST_CASE("a job has a comment of its own, by which it is found in Slurm's queue") {
+  std::set<std::string> comments;
+  for (int i = 0; i < 2; ++i) {
+    SlurmHead head;
+    const Cancel never;
+    head.engine->start("train-1", job_of_two(), never, {});
+    const std::string& files = head.submitted;
+    const std::size_t at = files.find("#SBATCH --comment=fastgpu-");
+    REQUIRE(at != std::string::npos);
+    comments.insert(files.substr(at, files.find('\n', at) - at));
+  }
+  CHECK(comments.size() == 2);
+}
+
+TEST_CASE("a glance at a job whose start was unclear returns Slurm's number of it") {
+  SlurmHead head;
+  JobRecord job = job_of_two();
+  job.engine_job.id.clear();
+  head.state = "scontrol\nJobId=7 JobState=RUNNING Reason=None ExitCode=0:0 NodeList=n1\n";
+  const JobGlance running = head.engine->glance("train-1", job);
+  CHECK(running.engine_id == "7");
+  CHECK_FALSE(running.waits);
+  head.state = "sacct\n7|RUNNING|0:0|n1\n";
+  CHECK(head.engine->glance("train-1", job).engine_id == "7");
 }
 
 TEST_CASE("a head node without Slurm is named, with the remedy") {

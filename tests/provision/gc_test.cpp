@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
 #include "provision/settle.hpp"
 #include "state/lock.hpp"
 #include "workshop.hpp"
@@ -42,6 +43,26 @@ TEST_CASE("gc names a provider that it could not ask if a cluster of it is on re
     CHECK(seen[0].what == "looking for orphans of provider local");
     REQUIRE_FALSE(seen[0].outcome.ok());
     CHECK(seen[0].outcome.error().kind() == ErrorKind::denied);
+  }
+}
+
+TEST_CASE("gc reports each place that it asks, also if the place does not answer") {
+  WorkshopWorld world;
+  std::vector<std::string> wanted;
+  for (const ProviderInfo& provider : provider_table()) {
+    wanted.push_back("> looking for orphans of provider " + std::string(provider.name));
+    wanted.emplace_back("<");
+  }
+  for (const GcMode mode : {GcMode::look, GcMode::remove}) {
+    for (const bool is_silent : {false, true}) {
+      CAPTURE(is_silent);
+      world.shop.events.questions.clear();
+      world.shop.provider.unlisted.reset();
+      if (is_silent) world.shop.provider.unlisted = Error(ErrorKind::transient, "no answer");
+      const auto seen = collect_garbage(world.tools, mode);
+      CHECK(seen.size() == (is_silent ? 1 : 0));
+      CHECK(world.shop.events.questions == wanted);
+    }
   }
 }
 

@@ -129,6 +129,25 @@ TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it")
   CHECK(world.shop.provider.machines() == 2);
 }
 
+TEST_CASE("a cluster that is to be forgotten is asked about, which is reported until the answer") {
+  const std::vector<std::string> wanted = {"> asking local for the machines of cluster demo", "<"};
+  WorkshopWorld world;
+  world.create();
+  std::vector<std::string>& questions = world.shop.events.questions;
+  questions.clear();
+  CHECK(failure_of([&] { check_forgettable(world.tools, kDemo); }).kind() == ErrorKind::conflict);
+  CHECK(questions == wanted);
+  questions.clear();
+  world.shop.provider.unlisted = Error(ErrorKind::transient, "no answer");
+  CHECK(failure_of([&] { forget_cluster(world.tools, kDemo); }).kind() == ErrorKind::transient);
+  CHECK(questions == wanted);
+  questions.clear();
+  world.shop.provider.unlisted.reset();
+  world.shop.provider.taken_by = "state directory them";
+  forget_cluster(world.tools, kDemo);
+  CHECK(questions == wanted);
+}
+
 TEST_CASE("without credentials a cluster may be forgotten, and the reason comes back") {
   WorkshopWorld world;
   world.create();

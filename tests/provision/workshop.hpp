@@ -91,6 +91,8 @@ class RecordedEvents final : public provision::ClusterEvents {
     steps.push_back("< " + std::string(step));
     if (on_finished) on_finished();
   }
+  void asking(std::string_view what) override { questions.push_back("> " + std::string(what)); }
+  void asked() override { questions.emplace_back("<"); }
   void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
   void left_behind(std::string_view sentence) override { left.emplace_back(sentence); }
   void moving_on(std::string_view reason) override { moves.emplace_back(reason); }
@@ -103,6 +105,7 @@ class RecordedEvents final : public provision::ClusterEvents {
   std::vector<std::string> replaced;
   std::vector<std::pair<std::size_t, std::size_t>> shrinkings;
   std::vector<std::string> steps;
+  std::vector<std::string> questions;  ///< "> " and the question, and "<" after its answer.
   std::vector<std::string> left;
   std::vector<std::string> nodes;
 };

@@ -404,12 +404,24 @@ bool may_buy(Context& context, const WantedCluster& wanted, const CreateClusterO
   return consents(context, options.yes, "create " + what + "?");
 }
 
+/// Returns the tools for a creation whose planning has taken `spent` of the time limit.
+provision::Tools tools_after(Context& context, const ClusterOptions& options,
+                             Clock::time_point::duration spent) {
+  ClusterOptions left = options;
+  const auto rest = options.timeout.value_or(kDefaultTimeout) - spent;
+  left.timeout = std::chrono::ceil<std::chrono::milliseconds>(rest);
+  return tools_for(context, left);
+}
+
 int run(Context& context, const CreateClusterOptions& options) {
-  WantedCluster wanted = wanted_of(context, options);
+  const Clock::time_point began = context.clock().now();
+  const Clock::time_point deadline = began + options.timeout.value_or(kDefaultTimeout);
+  WantedCluster wanted = in_time(context, deadline, [&] { return wanted_of(context, options); });
   const provision::ClusterSpec& spec = wanted.spec;
   const std::string& name = spec.name.value;
   Ui& ui = context.ui();
-  if (options.dry_run) return plan(context, wanted);
+  if (options.dry_run) return in_time(context, deadline, [&] { return plan(context, wanted); });
+  const auto planning = context.clock().now() - began;  // The wait for consent does not count.
   if (!may_buy(context, wanted, options)) return 1;
   if (wanted.plan && provision::provider_info(spec.provider).has_one_card_with_address)
     tell_idle_cards(context, wanted.plan->spec);
@@ -418,7 +430,7 @@ int run(Context& context, const CreateClusterOptions& options) {
                              " is incomplete; remove it with: " + delete_command + " --yes");
   context.set_stop_notice(options.keep ? "stopping; the incomplete cluster " + name + " stays"
                                        : "stopping; removing the incomplete cluster " + name);
-  const provision::Tools tools = tools_for(context, options);
+  const provision::Tools tools = tools_after(context, options, planning);
   auto made = create_somewhere(context, tools, wanted, options);
   context.set_stop_notice("stopping; cluster " + name + " stays");
   context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);

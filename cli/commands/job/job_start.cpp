@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/fault_point.hpp"
+#include "base/random.hpp"
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/shared/not_copied.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
@@ -114,15 +115,23 @@ void give_up_id(Context& context, state::Job& job, const launcher::JobIdTaken& w
       {.state = state::JobState::failed, .exit_code = exit_code(why.kind()), .reason = why.what()});
 }
 
+/// Returns the record with the key by which a job in Kubernetes is found to be ours. The key must
+/// be on record before the job is created there.
+launcher::JobRecord with_key(launcher::JobRecord record) {
+  if (record.spec.engine == launcher::EngineKind::kubernetes)
+    record.engine_job.key = random_hex(16);
+  return record;
+}
+
 /// Puts a new job, with the next number of its name, on record.
 StartedJob record_new_job(Context& context, const RemoteTarget& target,
                           const launcher::JobRecord& record) {
   StartedJob started{.engine = engine_for(context, target.cluster, record),
-                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .open = {.job = {}, .record = with_key(record), .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;
   context.store().atomically([&] {  // The job must not be visible before it has an owner.
-    job = launcher::insert_job(context.store(), target.cluster.id, record);
+    job = launcher::insert_job(context.store(), target.cluster.id, started.open.record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
     job.state = state::JobState::queued;
     context.store().update_job(job);
@@ -207,9 +216,9 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
   if (!record.spec.sync.empty())
     remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
   StartedJob started{.engine = engine_for(context, target.cluster, record),
-                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .open = {.job = {}, .record = with_key(record), .cluster = target.cluster},
                      .owner = nullptr};
-  started.open.job = make_due(context, id, record);
+  started.open.job = make_due(context, id, started.open.record);
   start_with_its_id(context, target, started);
   return started;
 }

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "base/cancel.hpp"
 #include "base/clock.hpp"
 #include "cli/program/arguments.hpp"
 #include "cli/program/context.hpp"
 #include "cli/workflows/services.hpp"
+#include "provision/cloud/retry_limit.hpp"
 #include "provision/observe.hpp"
 #include "provision/settle.hpp"
 
@@ -34,7 +34,7 @@ provision::Tools tools_for(Context& context, const ClusterOptions& options);
 /// `deadline`; the removals after a failure are.
 template <class Operation>
 auto in_time(Context& context, Clock::time_point deadline, Operation operation) {
-  const RetryDeadline retries(context.cancel(), deadline);
+  const provision::cloud::RetryDeadline retries(context.retry_limit(), deadline);
   return operation();
 }
 

@@ -214,7 +214,9 @@ int run_guard_show(Arguments arguments) {
   const auto order = fs::exists(place) ? read_order(place) : std::nullopt;
   const auto text = read_file(place / "watch");
   const bool runs = order && text && !try_lock(place / "lock");
-  write_all(STDOUT_FILENO, runs ? *text : to_text(glance(order)));
+  NodeWatch watch = runs ? parse_node_watch(*text) : glance(order);
+  watch.sent = guard_now_s();
+  write_all(STDOUT_FILENO, to_text(watch));
   return 0;
 }
 

@@ -44,6 +44,7 @@ std::string to_text(const NodeWatch& watch) {
   records.add("acts", watch.acts ? 1 : 0);
   records.add("taken_back", watch.taken_back);
   records.add("at_risk", watch.at_risk);
+  if (watch.sent) records.add("sent", *watch.sent);
   for (const Waking& waking : watch.wakings) {
     Records one;
     one.add("kind", waking.kind);
@@ -69,6 +70,7 @@ NodeWatch parse_node_watch(std::string_view text) {
                              .what = waking.get("what"),
                              .since = waking.number("since"),
                              .last = waking.number("last")});
+  if (!records.all("sent").empty()) watch.sent = records.number("sent");
   return watch;
 }
 

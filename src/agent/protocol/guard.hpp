@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ struct Waking {
   std::int64_t last = 0;   ///< The last activity seen.
 };
 
+/// A node's report on itself. Times are seconds since 1970 by the node's clock, except for those of
+/// the cloud's notices.
 struct NodeWatch {
   std::int64_t looked = 0;      ///< The time of this observation.
   std::int64_t idle_since = 0;  ///< The time of the last activity; 0 if the node was never watched.
@@ -48,6 +51,8 @@ struct NodeWatch {
   std::int64_t taken_back = 0;
   std::int64_t at_risk = 0;  ///< When the cloud began to warn of that; 0 without a warning.
   std::vector<Waking> wakings{};
+  /// The node's clock when it sent this; absent on the disk.
+  std::optional<std::int64_t> sent{};
 };
 
 std::string to_text(const GuardOrder& order);

@@ -5,6 +5,8 @@ OPEN-MPI-5 is where `./dev test` puts what open-mpi-5.txt names; without it the 
 """
 
 import contextlib
+import functools
+import json
 import pathlib
 import shutil
 import subprocess
@@ -114,6 +116,14 @@ def test_a_cancel_gives_every_rank_time_and_leaves_nothing(user):
     )
 
 
+def recorded(user, job):
+    return json.loads(user.run("get", "jobs", job, "-o", "json").out)["jobs"][0]
+
+
+def has_failed(user, job):
+    return recorded(user, job)["state"] == "failed"
+
+
 @shared_cluster
 def test_a_full_directory_of_temporary_files_is_named(user):
     name = nodes_with_open_mpi_5(user)
@@ -123,10 +133,14 @@ def test_a_full_directory_of_temporary_files_is_named(user):
         user.run("exec", place, "--", "sh", "-c", fill)
         try:
             done = user.run(*job_words(name, 2, ["true"], "full"), code=None, timeout=100)
+            user.run(*job_words(name, 2, ["true"], f"alone{node}", "--detach"))
+            within(60, functools.partial(has_failed, user, f"alone{node}"))
         finally:
             user.run("exec", place, "--", "umount", "/tmp")
         assert_not_equal(done.returncode, 0)
-        assert_in(f"no space left on {name}-{node}: /tmp", done.err)
+        said = f"no space left on {name}-{node}: /tmp"
+        assert_in(said, done.err)
+        assert_in(said, recorded(user, f"alone{node}")["reason"])
 
 
 @shared_cluster

@@ -151,6 +151,39 @@ def test_a_launch_that_is_throttled_ends_in_time(user):
     with_customer(user, throttled)
 
 
+def test_a_planning_that_is_throttled_ends_in_time(user):
+    def throttled(customer):
+        fault = {"kind": "status", "status": 503, "code": "RequestLimitExceeded"}
+        customer.sim.faults({"match": {"vendor": "aws", "count": 999}, "fault": fault})
+        said = ("too many calls", "--timeout leaves no time")
+        for more in (("--dry-run",), ("--detach",)):
+            began = time.monotonic()
+            words = customer.creation("t", *more, "--timeout", "4s", nodes=1)
+            customer.refused(words, 124, *said)
+            assert_less(time.monotonic() - began, 20, "the retries go on after the time limit")
+        customer.sim.faults()
+        customer.check_nothing_is_left()
+
+    with_customer(user, throttled)
+
+
+def test_a_cloud_that_does_not_answer_is_asked_no_longer_than_the_timeout(user):
+    def silent(customer):
+        customer.create("t", "--detach", nodes=1)
+        fault = {"kind": "delay", "milliseconds": 25000}
+        customer.sim.faults({"match": {"vendor": "aws", "count": 999}, "fault": fault})
+        for name, asked in (("new", "attempt at "), ("t", "attempt at DescribeInstances in ")):
+            began = time.monotonic()
+            words = customer.creation(name, "--detach", "--timeout", "4s", nodes=1)
+            customer.refused(words, 124, asked)
+            assert_less(time.monotonic() - began, 20, "the cloud is waited for")
+        customer.sim.faults()
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+    with_customer(user, silent)
+
+
 def test_a_deletion_that_a_cloud_does_not_answer_says_what_still_costs(user):
     def silent(customer):
         customer.create("t", "--detach", nodes=1)
@@ -186,6 +219,49 @@ def test_a_deletion_that_is_interrupted_says_that_it_goes_on(user):
         assert_in("finishing the deletion of cluster t", err)
         customer.sim.faults()
         customer.check_nothing_is_left()
+
+    with_customer(user, interrupted)
+
+
+def test_a_deletion_that_is_interrupted_before_it_begins_says_what_still_costs(user):
+    def interrupted(customer):
+        customer.create("t", "--detach", nodes=1)
+        slow = {
+            "match": {"vendor": "aws", "count": 999},
+            "fault": {"kind": "delay", "milliseconds": 2000},
+        }
+        customer.sim.faults(slow)
+        words = ("delete", "cluster", "t", "--yes", "-o", "json")
+        process = user.start(*words, environment=customer.environment())
+        time.sleep(1)
+        err = end_by_signal(process, 2, 130)
+        assert_not_in("finishing the deletion", err)
+        assert_in("cluster t is not deleted", err)
+        assert_in("cluster t was not deleted: 1 of 1 node of cluster t runs, for", err)
+        customer.sim.faults()
+        assert_equal(clusters(customer)[0]["state"], "running")
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+    with_customer(user, interrupted)
+
+
+def test_a_stop_that_is_interrupted_says_what_runs_and_how_to_continue(user):
+    def interrupted(customer):
+        customer.create("t", "--detach", nodes=2)
+        slow = {
+            "match": {"vendor": "aws", "count": 999},
+            "fault": {"kind": "delay", "milliseconds": 2000},
+        }
+        customer.sim.faults(slow)
+        process = user.start("stop", "cluster", "t", environment=customer.environment())
+        time.sleep(1)
+        err = end_by_signal(process, 2, 130)
+        assert_in("of 2 nodes of cluster t run, for", err)
+        assert_in("`fastgpu stop cluster t` continues", err)
+        customer.sim.faults()
+        customer.run("stop", "cluster", "t")
+        customer.run("delete", "cluster", "t", "--yes")
 
     with_customer(user, interrupted)
 

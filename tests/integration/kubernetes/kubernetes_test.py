@@ -171,6 +171,21 @@ def test_a_job_that_an_unclear_start_has_not_created_is_found_not_to_run(desk):
         assert_equal(desk.seen(f"{name}-1")["state"], "lost")
 
 
+def test_an_mpijob_of_others_is_not_taken_for_one_whose_start_is_unclear(desk):
+    desk.cluster.faults = [{"status": 503, "times": 99999}]
+    failed = desk.run(*JOB, "ours", "-np", "1", "--", "true", code=1)
+    assert_in("job ours-1 may run", failed.stderr)
+    desk.cluster.faults = []
+    theirs = {"metadata": {"name": "ours-1", "annotations": {"fastgpu/key": "theirs"}}}
+    desk.cluster.jobs["ours-1"] = theirs
+    seen = desk.seen("ours-1")
+    assert_equal(seen["state"], "lost")
+    assert_in("MPIJob ours-1 in namespace ", seen["reason"])
+    assert_in("is left alone: the job's own was not created", seen["reason"])
+    desk.run("delete", "job", "ours-1", "--yes")
+    assert_equal(desk.cluster.jobs.pop("ours-1"), theirs)
+
+
 def test_a_server_that_is_not_there_has_started_nothing(desk):
     desk.server = "https://127.0.0.1:1"
     desk.configure({"token": desk.cluster.token})

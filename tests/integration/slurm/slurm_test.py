@@ -343,6 +343,61 @@ def test_a_job_whose_fastgpu_is_killed_stays_with_slurm_or_is_not_there(site):
     assert_equal(site.run("logs", job).stdout, "went\n")
 
 
+def test_a_job_whose_fastgpu_is_killed_after_the_start_is_seen_to_run(site):
+    killed = site.job(
+        *["orphan", "-np", "1"],
+        program=["sleep", "60"],
+        code=None,
+        environment={"FASTGPU_FAULT": "job:started"},
+    )
+    if killed.returncode == 0:
+        return print("   fault points are not built in", flush=True)
+    site.await_state("orphan-1", "running")
+    number = site.inside("squeue", "--noheader", "--name=orphan-1", "-o", "%A").strip()
+    assert_equal(site.seen("orphan-1")["spec"]["engine_job"], number)
+    site.run("cancel", "job", "orphan-1")
+
+
+@contextlib.contextmanager
+def replaced(site, program, script):
+    """Puts a script in the place of one of Slurm's programs."""
+    path = site.inside("sh", "-c", f"command -v {program}").strip()
+    (site.folder / f"real-{program}").write_bytes(pathlib.Path(path).read_bytes())
+    for name, mode in ((f"real-{program}", None), (f"fake-{program}", script)):
+        if mode is not None:
+            (site.folder / name).write_text(f"#!/bin/sh\n{mode}\n")
+        (site.folder / name).chmod(0o755)
+    site.inside("mount", "--bind", str(site.folder / f"fake-{program}"), path)
+    try:
+        yield
+    finally:
+        site.inside("umount", path)
+
+
+def test_a_job_whose_submission_has_no_answer_is_found_in_the_queue(site):
+    lost = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+    submits = f'{site.folder}/real-sbatch "$@" >/dev/null; echo "{lost}" >&2; exit 1'
+    silent = 'echo "squeue: error: Socket timed out" >&2; exit 1'
+    with replaced(site, "sbatch", submits):
+        assert_equal(site.job("heard", "-np", "1", program=["echo", "up"]).stdout, "[0] up\n")
+        with replaced(site, "squeue", silent):
+            failed = site.job("unheard", "-np", "1", program=["sleep", "60"], code=1)
+            assert_in("job unheard-1 may run", failed.stderr)
+            assert_in("starting", site.run("get", "jobs").stdout)
+    site.await_state("unheard-1", "running")
+    site.run("cancel", "job", "unheard-1")
+    assert_equal(site.inside("squeue", "-h").strip(), "", "a job is left")
+
+
+def test_a_submission_without_an_answer_that_slurm_has_not_got_is_found_not_to_run(site):
+    lost = 'echo "sbatch: error: Batch job submission failed: Socket timed out" >&2; exit 1'
+    silent = 'echo "squeue: error: Socket timed out" >&2; exit 1'
+    with replaced(site, "sbatch", lost), replaced(site, "squeue", silent):
+        failed = site.job("absent", "-np", "1", program=["true"], code=1)
+        assert_in("job absent-1 may run", failed.stderr)
+    site.await_state("absent-1", "lost")
+
+
 def test_a_follower_that_is_killed_leaves_the_job_and_no_process(site):
     program = ["sh", "-c", "echo up; while [ ! -e on ]; do sleep 0.1; done; echo went"]
     process = site.start("alone", "-np", "1", program=program)

@@ -70,6 +70,7 @@ struct CallerBench {
   int searches = 0;
   std::optional<std::chrono::system_clock::time_point> expires;
   Cancel cancel;
+  RetryLimit retry_limit{cancel};
   Caller caller{
       {.http = http,
        .observer = reports,
@@ -82,7 +83,9 @@ struct CallerBench {
              return found;
            },
        .wait = [this](std::chrono::milliseconds pause, const Cancel&) { waits.push_back(pause); },
-       .random = [] { return 0.5; }},
+       .random = [] { return 0.5; },
+       .backoff = {},
+       .retry_limit = &retry_limit},
       dialect};
 
   void answers(std::initializer_list<int> statuses) {
@@ -327,7 +330,7 @@ TEST_CASE("a call is not repeated beyond the command's time limit") {
   CallerBench late;
   late.answers({429});
   {
-    const RetryDeadline passed(late.cancel, std::chrono::steady_clock::now());
+    const RetryDeadline passed(late.retry_limit, std::chrono::steady_clock::now());
     const Error e = failure_of([&] { late.caller.call(kCall, "launching", late.cancel); });
     CHECK(e.kind() == ErrorKind::timeout);
     CHECK(mentions(e, "launching: too many calls: Code; --timeout leaves no time"));
@@ -343,13 +346,47 @@ TEST_CASE("a call is not repeated beyond the command's time limit") {
   asked.http.script.push_back([] {
     return http::Response{.status = 429, .headers = {{"Retry-After", "60"}}, .body = "Slow"};
   });
-  const RetryDeadline soon(asked.cancel, std::chrono::steady_clock::now() + 20s);
+  const RetryDeadline soon(asked.retry_limit, std::chrono::steady_clock::now() + 20s);
   CHECK(failure_of([&] { asked.caller.call(kCall, "launching", asked.cancel); }).kind() ==
         ErrorKind::timeout);
   CallerBench patient;
   patient.answers({503, 503, 200});
-  const RetryDeadline later(patient.cancel, std::chrono::steady_clock::now() + 1h);
+  const RetryDeadline later(patient.retry_limit, std::chrono::steady_clock::now() + 1h);
   CHECK(patient.caller.call(kCall, "launching", patient.cancel).status == 200);
+}
+
+TEST_CASE(
+    "one exchange waits no longer than the command has time, unless it must not be repeated") {
+  CallerBench bench;
+  bench.answers({200});
+  const auto limit_of = [&](const CloudCall& call) {
+    bench.caller.call(call, "asking", bench.cancel);
+    return bench.http.sent.back().limit;
+  };
+  CHECK(limit_of(kCall) == 30s);
+  const RetryDeadline soon(bench.retry_limit, std::chrono::steady_clock::now() + 20s);
+  CHECK(limit_of(kCall) <= 20s);
+  const CloudCall launch{.service = "s", .action = "Launch", .region = "r", .is_repeatable = false};
+  CHECK(limit_of(launch) == 30s);
+  const RetryDeadline passed(bench.retry_limit, std::chrono::steady_clock::now());
+  CHECK(limit_of(kCall) == 10s);
+}
+
+TEST_CASE("a call that had no answer in the command's time is named") {
+  CallerBench bench;
+  bench.is_lost();
+  const RetryDeadline passed(bench.retry_limit, std::chrono::steady_clock::now());
+  const Error e = failure_of([&] { bench.caller.call(kCall, "asking", bench.cancel); });
+  CHECK(std::string(e.what()) ==
+        "plain: connection reset; --timeout leaves no time for another attempt at Do in r");
+}
+
+TEST_CASE("the command's time limit does not hold for calls that its stop request does not end") {
+  CallerBench bench;
+  bench.answers({429, 429, 200});
+  const RetryDeadline passed(bench.retry_limit, std::chrono::steady_clock::now());
+  const Cancel never;
+  CHECK(bench.caller.call(kCall, "removing", never).status == 200);
 }
 
 TEST_CASE("credentials are looked for once, and again before they expire") {
