@@ -99,6 +99,15 @@ fgc_status fgc_gradient_ready(fgc_gradients* gradients, size_t id) {
   return guarded([&] { exchange_of(gradients).ready({id}); });
 }
 
+fgc_status fgc_gradient_ready_at(fgc_gradients* gradients, size_t id, void* data) {
+  return guarded([&] {
+    comm::GradientExchange& exchange = exchange_of(gradients);
+    const comm::GradientInfo& info = exchange.info(comm::GradientId{id});
+    exchange.ready_at(
+        {id}, comm::c_api::elements_at(data, comm::elements_of(info), static_cast<int>(info.type)));
+  });
+}
+
 fgc_status fgc_gradients_wait(fgc_gradients* gradients, fgc_outcome* outcome) {
   return comm::c_api::ended(gradients, outcome,
                             [](comm::GradientExchange& exchange) { return exchange.wait_step(); });

@@ -37,6 +37,7 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
   check_gradient(info, values, device.get(), settings_);
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
+  values_of_step_.emplace_back();
   device_tensors_.add(values, device);
   codec_.gradient_added();
   return id;
@@ -282,16 +283,50 @@ void GradientExchange::check_exists(GradientId id) const {
                                       " among " + std::to_string(table_.size()));
 }
 
+const GradientInfo& GradientExchange::info(GradientId id) const {
+  check_exists(id);
+  return table_[id];
+}
+
 void GradientExchange::ready(GradientId id, gpu::StreamHandle stream) {
   {
     const Lock lock(mutex_);
-    begin(lock);
-    check_exists(id);
-    if (begun_.contains(id))
-      throw Error(ErrorKind::usage,
-                  "gradient '" + printable(table_[id].name) + "' is ready already in this step");
-    begun_.add(id);
+    begin_gradient(lock, id);
   }
+  travel(id, stream);
+}
+
+void GradientExchange::ready_at(GradientId id, std::span<std::byte> values) {
+  {
+    const Lock lock(mutex_);
+    check_exists(id);
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorKind::usage, "gradient '" + printable(table_[id].name) + "' " + why);
+    };
+    if (device_tensors_.has(id)) refuse("is on a device: it has no other place");
+    if (values.size() != table_.bytes(id))
+      refuse("has " + std::to_string(table_.bytes(id)) + " bytes, but memory of " +
+             std::to_string(values.size()));
+    if (values_[id.value].empty() && !values.empty())
+      refuse("is written into its view: it has no other place");
+    begin_gradient(lock, id);
+    values_of_step_[id.value] = values;
+  }
+  travel(id, nullptr);
+}
+
+/// Notes that this rank has made the gradient ready in this step.
+void GradientExchange::begin_gradient(const Lock& lock, GradientId id) {
+  begin(lock);
+  check_exists(id);
+  if (begun_.contains(id))
+    throw Error(ErrorKind::usage,
+                "gradient '" + printable(table_[id].name) + "' is ready already in this step");
+  begun_.add(id);
+}
+
+/// Packs a gradient, and launches the buckets that are complete then.
+void GradientExchange::travel(GradientId id, gpu::StreamHandle stream) {
   const auto began = Timeline::Clock::now();
   if (device_tensors_.has(id))
     on_device([&] { devices_->ready(id, stream); });
@@ -343,10 +378,11 @@ std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& p
                                                           std::span<std::byte> to) {
   const std::size_t id = piece.gradient.value;
   const ElementType wire = wire_[id];
-  const bool is_view = values_[id].empty();
+  const std::span<const std::byte> memory = memory_of(piece.gradient);
+  const bool is_view = memory.empty();
   const ElementType type = is_view ? wire : table_[piece.gradient].type;
   const std::span<const std::byte> from =
-      is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
+      is_view ? to : memory.subspan(piece.first * size_of(type), piece.count * size_of(type));
   const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
                               exceeds_caches_};
   if (settings_.non_finite != NonFiniteAction::off) {
@@ -357,17 +393,22 @@ std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& p
   return std::nullopt;
 }
 
+/// Returns the memory of a gradient in this step; empty if it is in the fusion buffer alone.
+std::span<std::byte> GradientExchange::memory_of(GradientId id) const noexcept {
+  const std::span<std::byte> now = values_of_step_[id.value];
+  return now.empty() ? values_[id.value] : now;
+}
+
 void GradientExchange::unpack(std::size_t number, const GradientSet& ready) {
   const Bucket& bucket = plan_.buckets[number];
   if (devices_) on_device([&] { devices_->unpack(number, ready); });
   for (const GradientPiece& piece : bucket.pieces) {
-    const std::size_t id = piece.gradient.value;
-    if (values_[id].empty() || device_tensors_.has(piece.gradient) ||
-        !ready.contains(piece.gradient))
+    const std::span<std::byte> memory = memory_of(piece.gradient);
+    if (memory.empty() || device_tensors_.has(piece.gradient) || !ready.contains(piece.gradient))
       continue;
     const ElementType type = table_[piece.gradient].type;
     const std::size_t size = size_of(type);
-    convert(values_[id].subspan(piece.first * size, piece.count * size),
+    convert(memory.subspan(piece.first * size, piece.count * size),
             buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
             {bucket.type, type, 1, exceeds_caches_});
   }
@@ -503,6 +544,7 @@ void GradientExchange::next_step() {
   ++step_;
   begun_.clear();
   ready_.clear();
+  std::ranges::fill(values_of_step_, std::span<std::byte>());
   report_.reset();
   codec_.step_ended();
   follow_warmup();

@@ -45,9 +45,9 @@ enum class SavedOrder : std::uint8_t {
 
 /// An exchange of gradients. Every rank registers the same gradients in the same order. The first
 /// `ready`, `view` or `wait_step` of a rank is a collective that checks this: it throws
-/// ErrorKind::usage, naming the rank and the difference. `ready` may be called by any thread; all
-/// else by one at a time, and a step's last `ready` has returned before its `wait_step` begins. The
-/// communicator has no other user at that time.
+/// ErrorKind::usage, naming the rank and the difference. `ready` and `ready_at` may be called by
+/// any thread; all else by one at a time, and a step's last `ready` has returned before its
+/// `wait_step` begins. The communicator has no other user at that time.
 class GradientExchange {
  public:
   /// Borrows `communicator`, and `events` if there are any.
@@ -82,6 +82,11 @@ class GradientExchange {
   /// passed its present content; this does not wait for that.
   void ready(GradientId id, gpu::StreamHandle stream = nullptr);
 
+  /// Does what `ready` does for a gradient of the host that is at `values` in this step, and gets
+  /// its result there. Throws ErrorKind::usage for memory of another size, and for a gradient that
+  /// is written into its view or is on a device.
+  void ready_at(GradientId id, std::span<std::byte> values);
+
   /// Ends the step and waits for its results. Throws ErrorKind::usage if a gradient is ready on
   /// some ranks only, naming those on which it is not. Throws ErrorKind::remote for a number that
   /// is not finite if that is to stop. The next step may follow all the same, with views at their
@@ -100,6 +105,8 @@ class GradientExchange {
   void all_reduce_gradients(ReduceOp op);
 
   const GradientTable& table() const noexcept { return table_; }
+  /// Throws ErrorKind::usage if there is no such gradient.
+  const GradientInfo& info(GradientId id) const;
   /// Returns the number of buckets; 0 before the first step.
   std::size_t buckets() const noexcept { return plan_.buckets.size(); }
 
@@ -127,6 +134,9 @@ class GradientExchange {
   using Lock = std::unique_lock<std::mutex>;
 
   void begin(const Lock& lock);
+  void begin_gradient(const Lock& lock, GradientId id);
+  void travel(GradientId id, gpu::StreamHandle stream);
+  std::span<std::byte> memory_of(GradientId id) const noexcept;
   void plan_order(bool is_shared);
   void take_order(const std::optional<std::vector<std::string>>& names);
   CodecState decode_codec(std::span<const std::byte> saved) const;
@@ -174,7 +184,9 @@ class GradientExchange {
   GradientEvents* events_;
   GradientTable table_;
   std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
-  TensorsOnDevices device_tensors_;           ///< The `values_` that are not the host's.
+  /// The memory of this step, in place of `values_` where it is not empty.
+  std::vector<std::span<std::byte>> values_of_step_;
+  TensorsOnDevices device_tensors_;  ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
   GradientCodec codec_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.

@@ -13,7 +13,7 @@
  *
  * Pointers to data are to memory of the host, except in fastgpu_comm/device.h, and aligned for
  * their type. One thread at a time makes calls of a job, except for fgc_gradient_ready,
- * fgc_request_test and fgc_request_wait, which any thread may call.
+ * fgc_gradient_ready_at, fgc_request_test and fgc_request_wait, which any thread may call.
  *
  * Everything here keeps its meaning within one soname. Structs grow at their end: the caller sets
  * struct_size to the size that it knows. */

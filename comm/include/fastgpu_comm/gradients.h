@@ -62,6 +62,11 @@ fgc_status fgc_gradient_view(fgc_gradients* gradients, size_t id, void** view, i
  * on each rank. */
 fgc_status fgc_gradient_ready(fgc_gradients* gradients, size_t id);
 
+/* Does what fgc_gradient_ready does for a gradient of the host that is at `data` in this step, with
+ * as many elements as `data` of fgc_gradient_add had, and gets its result there. It saves a copy
+ * where each step has gradients in new memory. FGC_USAGE for a gradient that is in its view. */
+fgc_status fgc_gradient_ready_at(fgc_gradients* gradients, size_t id, void* data);
+
 typedef enum fgc_non_finite { FGC_FINITE = 0, FGC_NAN = 1, FGC_INFINITY = 2 } fgc_non_finite;
 
 /* The common knowledge of all ranks about a step that has ended. */

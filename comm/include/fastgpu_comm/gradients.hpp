@@ -67,6 +67,7 @@ class Gradients {
 
   void use_op(fgc_op op) { check(fgc_gradients_use_op(get(), op)); }
   void ready(std::size_t id) { check(fgc_gradient_ready(get(), id)); }
+  void ready_at(std::size_t id, void* data) { check(fgc_gradient_ready_at(get(), id, data)); }
   void ready(std::size_t id, void* stream) { check(fgc_device_gradient_ready(get(), id, stream)); }
 
   fgc_outcome wait() { return ended(fgc_gradients_wait); }

@@ -48,13 +48,15 @@ static fgc_gradients* two_gradients(fgc_comm* comm, const char* const* settings,
 
 void check_gradients(fgc_comm* comm) {
   const int rank = fgc_rank(comm);
-  float weight[6], bias = (float)(rank + 1);
+  float weight[6], moved[6] = {3, 3, 3, 3, 3, 3}, bias = (float)(rank + 1);
   fgc_outcome outcome = no_outcome();
   fgc_counters counters = {0};
   fgc_gradients* gradients = two_gradients(comm, NULL, weight, &bias);
   int i;
   for (i = 0; i < 6; ++i)
     weight[i] = (float)(2 * rank * i);
+  expect_status(fgc_gradient_ready_at(gradients, 5, weight), FGC_USAGE, "there is none");
+  expect_status(fgc_gradient_ready_at(gradients, 0, NULL), FGC_USAGE, "no memory");
   expect_status(fgc_gradient_ready(gradients, (size_t)rank), FGC_OK, "ready");
   expect_status(fgc_gradient_ready(gradients, (size_t)(1 - rank)), FGC_OK, "in any order");
   expect_status(fgc_gradient_ready(gradients, 1), FGC_USAGE, "but once");
@@ -65,10 +67,11 @@ void check_gradients(fgc_comm* comm) {
   expect(weight[0] == 0 && weight[5] == 5 && bias == 1.5F, "the averages are right");
 
   expect_status(fgc_gradients_use_op(gradients, FGC_SUM), FGC_OK, "sums from now on");
-  fgc_gradient_ready(gradients, 0);
+  expect_status(fgc_gradient_ready_at(gradients, 0, moved), FGC_OK, "ready in other memory");
   expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "a step with one of them");
   expect(outcome.skipped_count == 1 && outcome.skipped[0] == 1, "the other is named");
-  expect(weight[5] == 10 && bias == 1.5F, "and left as it was");
+  expect(moved[5] == 6 && weight[5] == 5, "the sum is in that memory");
+  expect(bias == 1.5F, "and the other is left as it was");
 
   counters.struct_size = sizeof(counters);
   expect_status(fgc_gradients_counters(gradients, &counters), FGC_OK, "counters");

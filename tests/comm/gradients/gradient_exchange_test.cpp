@@ -67,16 +67,52 @@ TEST_CASE("what cannot be registered, or be ready, is refused") {
   GradientExchange exchange(ranks[0]);
   const auto kind_of = [&](auto action) { return failure_of(action).kind(); };
   exchange.add("weights", std::span(values));
+  const GradientId seen = exchange.add({.name = "seen", .shape = {3}}, {});
   CHECK(kind_of([&] { exchange.add("weights", std::span(values)); }) == ErrorKind::usage);
   CHECK(kind_of([&] {
           exchange.add({.name = "more", .shape = {4}}, std::as_writable_bytes(std::span(values)));
         }) == ErrorKind::usage);
   CHECK(kind_of([&] { exchange.ready({7}); }) == ErrorKind::usage);
-  exchange.ready({0});
+  const auto bytes = std::as_writable_bytes(std::span(values));
+  CHECK(kind_of([&] { exchange.ready_at({7}, bytes); }) == ErrorKind::usage);
+  CHECK(kind_of([&] { exchange.ready_at({0}, bytes.first(8)); }) == ErrorKind::usage);
+  CHECK(mentions(failure_of([&] { exchange.ready_at(seen, bytes); }),
+                 "'seen' is written into its view"));
+  exchange.ready_at({0}, bytes);
+  CHECK(kind_of([&] { exchange.ready_at({0}, bytes); }) == ErrorKind::usage);
   CHECK(kind_of([&] { exchange.ready({0}); }) == ErrorKind::usage);
+  exchange.ready(seen);
   CHECK(kind_of([&] { exchange.use_operation(ReduceOp::max); }) == ErrorKind::usage);
   CHECK(kind_of([&] { exchange.add("bias", std::span(values)); }) == ErrorKind::usage);
   CHECK(exchange.wait_step().is_applied);
+}
+
+TEST_CASE("a gradient may be in other memory in each step, and gets its result there") {
+  auto ranks = communicators_in_process(2, 5s);
+  std::vector<std::string> failures(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> registered(1000, -1), other(3);
+    GradientExchange exchange(comm, small_buckets());
+    const GradientId moving = exchange.add("moving", std::span(registered));
+    const GradientId staying = exchange.add("staying", std::span(other));
+    auto& failure = failures[index_of(comm)];
+    for (int step = 1; step <= 4; ++step) {
+      const auto mine = static_cast<float>(2 * step * (comm.rank().value + 1));
+      other.assign(3, mine);
+      std::vector<float> elsewhere(1000, mine);
+      if (step == 3) registered.assign(1000, mine);
+      if (step == 3)
+        exchange.ready(moving);  // This memory is the gradient's in all other steps.
+      else
+        exchange.ready_at(moving, std::as_writable_bytes(std::span(elsewhere)));
+      exchange.ready(staying);
+      exchange.wait_step();
+      if (!all_are(step == 3 ? registered : elsewhere, 3 * step)) failure = "no result";
+      if (!all_are(other, 3 * step)) failure = "no result of the other";
+      if (step < 3 && !all_are(registered, -1)) failure = "written to where it was not";
+    }
+  });
+  CHECK(failures == std::vector<std::string>(ranks.size()));
 }
 
 TEST_CASE("a view is where the framework writes and reads, and moves once the order is known") {

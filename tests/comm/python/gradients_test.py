@@ -3,6 +3,7 @@ late or missing.
 """
 
 import logging
+import sys
 
 from ranks import need, on_ranks, raises, run_tests
 from suite import assert_equal, assert_false, assert_greater_equal, assert_is, assert_true
@@ -40,6 +41,30 @@ def gradients_become_averages_in_whatever_order_they_are_ready(comm):
     counters = gradients.counters()
     assert_equal(counters.steps, 4, f"{counters}")
     assert_greater_equal(counters.bucket_bytes, 4 * 4 * (12 + 1000 + 1 + 8), f"{counters}")
+
+
+@on_ranks(2)
+def a_gradient_may_be_in_other_memory_in_each_step(comm):
+    gradients = fc.Gradients(comm)
+    (data,) = register(gradients, [(2, 3)], comm.rank)
+    before = data.copy()
+    for step in range(3):
+        elsewhere = numpy.full(6, comm.rank + 2.0 * step, numpy.float32)
+        gradients.ready(0, elsewhere)
+        gradients.wait()
+        assert_true((elsewhere == 2 * step + 0.5).all(), f"{elsewhere}")
+        assert_true((data == before).all(), f"{data}")
+    assert_equal(sys.getrefcount(elsewhere), 2, "it is kept alive after the step")
+    for bad, why in (
+        (numpy.zeros(5, numpy.float32), "5 elements and not 6"),
+        (numpy.zeros(6), "elements of type float64, not float32"),
+        (numpy.zeros(12, numpy.float32)[::2], "not contiguous"),
+    ):
+        with raises(ValueError, why):
+            gradients.ready(0, bad)
+    gradients.ready(0)
+    gradients.wait()
+    assert_true((data == 0.5).all(), f"{data}")
 
 
 @on_ranks(2)

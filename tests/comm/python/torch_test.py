@@ -73,6 +73,65 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
 
 
 @on_ranks(2)
+def what_backward_has_made_gets_the_average_where_it_is(comm):
+    weight = torch.nn.Parameter(torch.ones(4, 3))
+    optimizer = DistributedOptimizer(torch.optim.SGD([weight], 1.0), comm, [("weight", weight)])
+    seen = []
+    for kept in (False, True):
+        optimizer.zero_grad(set_to_none=not kept)
+        ((comm.rank + 1) * weight * weight.detach()).sum().backward()
+        seen.append(weight.grad)
+        assert_true(torch.equal(weight.grad, weight.detach() * 1.5), f"{weight.grad}")
+        optimizer.step()
+    assert_is(seen[0], seen[1], "it was copied")
+    # What the program has assigned stays the program's.
+    own = torch.full((4, 3), float(comm.rank))
+    weight.grad = own
+    optimizer.step()
+    assert_true((own == comm.rank).all(), f"written to: {own}")
+    assert_true((weight.grad == 0.5).all(), f"{weight.grad}")
+    optimizer.close()
+
+
+@on_ranks(2)
+def parameters_that_have_the_very_same_gradient_get_the_same_average(comm):
+    first, second = (torch.nn.Parameter(torch.zeros(6)) for _ in range(2))
+    both = [("first", first), ("second", second)]
+    optimizer = DistributedOptimizer(torch.optim.SGD([first, second], 1.0), comm, both)
+    for _ in range(3):
+        optimizer.zero_grad(set_to_none=True)
+        factor = torch.arange(6.0) + comm.rank
+        ((first.view(2, 3).view(6) + second) * factor).sum().backward()
+        for parameter in (first, second):
+            assert_true(torch.equal(parameter.grad, torch.arange(6.0) + 0.5), f"{parameter.grad}")
+        optimizer.step()
+    optimizer.close()
+
+
+@on_ranks(2)
+def a_gradient_that_is_a_part_of_other_memory_is_averaged_alone(comm):
+    whole = torch.full((10,), 7.0)
+    weight = torch.nn.Parameter(torch.zeros(4))
+
+    class Part(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, given):
+            return whole[2:6]
+
+    optimizer = DistributedOptimizer(torch.optim.SGD([weight], 1.0), comm, [("weight", weight)])
+    whole[2:6] = float(comm.rank)
+    Part.apply(weight).backward()
+    assert_true((weight.grad == 0.5).all(), f"{weight.grad}")
+    assert_equal(whole[:2].tolist() + whole[6:].tolist(), [7.0] * 6)
+    assert_true((whole[2:6] == comm.rank).all(), f"written to: {whole}")
+    optimizer.close()
+
+
+@on_ranks(2)
 def a_parameter_that_only_one_rank_uses_counts_as_zero_on_the_other(comm):
     model = Mlp()
     optimizer = DistributedOptimizer(momentum(model), comm, model.named_parameters())

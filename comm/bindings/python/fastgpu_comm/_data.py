@@ -158,6 +158,7 @@ class Registered(List[Data]):
     def __init__(self) -> None:
         super().__init__()
         self._versions: list[Any] = []  # Of the tensors among them.
+        self._given: list[Any] = []  # Versions of tensors that are written to once.
 
     def register(self, place: Data) -> None:
         self.append(place)
@@ -165,10 +166,21 @@ class Registered(List[Data]):
         if version is not None:
             self._versions.append(version)
 
+    def give(self, number: int, place: Data) -> None:
+        """Notes memory that is written to in place of that with this number, until mark_written().
+        Raises ValueError if it has another type or number of elements, or either is on a GPU.
+        """
+        place.expect(self[number].type_name, self[number].count, None)
+        self._given.append((place.owner, version_view(place.owner)))
+
     def mark_written(self) -> None:
         """Advances the versions of all tensors, as mark_written() does."""
         for version in self._versions:
             version.zero_()
+        for _, version in self._given:
+            if version is not None:
+                version.zero_()
+        self._given.clear()
 
 
 def look_at(value: Any, what: str) -> Data:

@@ -153,6 +153,7 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_gradient_wire_type": [_POINTER, _SIZE, ctypes.POINTER(_INT)],
     "fgc_gradients_use_op": [_POINTER, _INT],
     "fgc_gradient_ready": [_POINTER, _SIZE],
+    "fgc_gradient_ready_at": [_POINTER, _SIZE, _POINTER],
     "fgc_device_gradient_ready": [_POINTER, _SIZE, _POINTER],
     "fgc_gradients_wait": [_POINTER, ctypes.POINTER(OutcomeStruct)],
     "fgc_device_gradients_wait": [_POINTER, _POINTER, ctypes.POINTER(OutcomeStruct)],

@@ -43,6 +43,7 @@ class Exchange:
         self.last: Outcome | None = None
         self._parameters: dict[torch.Tensor, Parameter] = {}
         self._hooks: list[Any] = []
+        self._used: set[int] = set()  # Addresses of gradients that travel from where they are.
         self._presence: torch.Tensor | None = None
         self._is_presence_apart = False
         self._gradients = self._new_gradients()
@@ -137,7 +138,7 @@ class Exchange:
         self.check_pass()
         self._passes.join(self._number, self.complete)
         self._begin()
-        self._send(parameter)
+        self._send(parameter, is_computed=True)
 
     def _begin(self) -> None:
         """Prepares, before the first gradient travels, what each rank knows of the others. It is
@@ -157,9 +158,13 @@ class Exchange:
         """
         return any(parameter.gradient.is_cuda for parameter in self._parameters.values())
 
-    def _send(self, parameter: Parameter) -> None:
-        parameter.take(self._op, self._group.rank)
-        self._gradients.ready(parameter.number)
+    def _send(self, parameter: Parameter, is_computed: bool) -> None:
+        """Lets a gradient travel: from where it is if backward has just computed it, else from a
+        copy, because what the program has assigned to .grad is the program's.
+        """
+        used = self._used if is_computed else None
+        memory = parameter.take(self._op, self._group.rank, used)
+        self._gradients.ready(parameter.number, memory)
 
     def complete(self) -> None:
         """Completes the exchange that hooks have begun, or makes a whole one; .grad is the result
@@ -176,7 +181,7 @@ class Exchange:
         parameters = list(self._parameters.values())
         for parameter in parameters:
             if not parameter.is_travelling:
-                self._send(parameter)
+                self._send(parameter, is_computed=False)
         known = [float(parameter.is_new) for parameter in parameters] + [
             float(parameter.is_sparse) for parameter in parameters
         ]
@@ -193,6 +198,8 @@ class Exchange:
             for parameter in parameters:
                 parameter.give_up()
             raise
+        finally:
+            self._used.clear()
         if not self.last.is_applied:
             self._fill_with_nan(parameters)
             return False
@@ -210,6 +217,6 @@ class Exchange:
         for parameter in parameters:
             is_filled = parameter.had_gradient or not has_some
             if is_filled:
-                parameter.gradient.fill_(float("nan"))
+                parameter.travelling.fill_(float("nan"))
             parameter.tensor.grad = None
             parameter.settle(is_filled, False)

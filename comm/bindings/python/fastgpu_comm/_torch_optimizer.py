@@ -27,6 +27,8 @@ class DistributedOptimizer(OptimizerWrapper):
     - Gradients travel while backward() computes others; when it returns, each .grad is the average.
       Clipping, logging and a GradScaler then work as they do on one rank. A further backward()
       before the step adds to the averages, and is averaged too.
+    - On the host, the average is written to where backward() has put the gradient, as it is with
+      DistributedDataParallel. A tensor that the program has assigned to .grad is not written to.
     - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any,
       its .grad stays as it is.
     - `with optimizer.no_sync():` around all backward passes but the last before a step lets

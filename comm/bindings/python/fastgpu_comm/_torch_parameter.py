@@ -7,6 +7,11 @@ import torch
 from .kinds import Op
 
 
+def _storage_bytes(tensor: torch.Tensor) -> int:
+    has_untyped = hasattr(tensor, "untyped_storage")  # Since PyTorch 2.0.
+    return (tensor.untyped_storage() if has_untyped else tensor.storage()).nbytes()
+
+
 class Parameter:
     """One parameter: the memory of its gradient that is registered, and where that gradient is in
     an exchange.
@@ -14,17 +19,21 @@ class Parameter:
 
     def __init__(self, name: str, tensor: torch.Tensor) -> None:
         self.name, self.tensor = name, tensor
-        self.gradient = torch.zeros_like(tensor.detach())
-        order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
+        # What backward has computed travels from where it is. This memory is for what cannot, and
+        # costs nothing on the host until it is written to.
+        self.gradient = torch.empty_like(tensor.detach())
+        self._order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
         # Its elements in the order of memory, such as that of channels_last.
-        self.registered = self.gradient.permute(order)
+        self.registered = self.gradient.permute(self._order)
         if not self.registered.is_contiguous():
-            self.gradient = torch.zeros_like(tensor.detach(), memory_format=torch.contiguous_format)
+            self.gradient = torch.empty_like(tensor.detach(), memory_format=torch.contiguous_format)
+            self._order = list(range(tensor.dim()))
             self.registered = self.gradient
         if self.gradient.is_complex():
             self.registered = torch.view_as_real(self.registered)
         self.number = -1
         self.is_travelling = self.is_new = self.is_sparse = False
+        self.travelling = self.gradient  # The memory that travels, and gets the result.
         self._result: torch.Tensor | None = (
             None  # What .grad was after the last exchange, and its version then.
         )
@@ -43,43 +52,69 @@ class Parameter:
         """Whether .grad was there before it began to travel."""
         return self._kept is not None
 
-    def take(self, op: Op, rank: int) -> None:
-        """Moves .grad to the registered memory. `is_new` is then False if all ranks have that
-        gradient already.
+    def take(self, op: Op, rank: int, used: set[int] | None) -> torch.Tensor | None:
+        """Lets .grad travel. `is_new` is then False if all ranks have that gradient already.
+
+        Returns None if it is in the registered memory. It may be where .grad is, unless `used` is
+        None, and the result is then written there, as backward itself does: returns its elements in
+        the order of memory, and adds its address to `used`.
         """
         found = self._kept = self.tensor.grad
         self.is_new = found is not None and not (
             found is self._result and found._version == self._version
         )
         self.is_sparse = found is not None and found.is_sparse
+        if (
+            self.is_new
+            and op is Op.SUM
+            and found is self._result
+            and found._version == self._version + 1
+        ):
+            raise RuntimeError(
+                f"the gradient of {self.name} was added to a sum over all ranks, which would "
+                "be summed again: call zero_grad() "
+                "before backward(), or put all backward passes but the last into `with "
+                "optimizer.no_sync():`"
+            )
+        self.travelling = self.gradient
+        if found is not None and used is not None and self._may_travel(found, used):
+            self.travelling = found
+            used.add(found.data_ptr())
         with torch.no_grad():
             if found is None:
                 self.gradient.zero_()
-            elif self.is_new and found is not self.gradient:
+            elif found is not self.travelling:
                 if found.is_cuda:  # Backward may have made it on another stream.
                     found.record_stream(torch.cuda.current_stream(found.device))
                 self.gradient.copy_(found.to_dense() if found.is_sparse else found)
-            elif (
-                self.is_new
-                and op is Op.SUM
-                and found is self._result
-                and found._version == self._version + 1
-            ):
-                raise RuntimeError(
-                    f"the gradient of {self.name} was added to a sum over all ranks, which would "
-                    "be summed again: call zero_grad() "
-                    "before backward(), or put all backward passes but the last into `with "
-                    "optimizer.no_sync():`"
-                )
-            elif not self.is_new and op is Op.SUM and rank != 0:
-                self.gradient.zero_()  # All ranks have the same sum, which one gives.
+            if found is not None and not self.is_new and op is Op.SUM and rank != 0:
+                self.travelling.zero_()  # All ranks have the same sum, which one gives.
             if self._more is not None:
                 self.is_new = True
                 self.is_sparse = self.is_sparse or self._more.is_sparse
-                self.gradient.add_(self._more)
+                self.travelling.add_(self._more)
                 self._more = None
         self.tensor.grad = None  # Backward may compute a further part meanwhile.
         self.is_travelling = True
+        return None if self.travelling is self.gradient else self.travelling.permute(self._order)
+
+    def _may_travel(self, found: torch.Tensor, used: set[int]) -> bool:
+        """Returns True for a gradient on the host that has the form of the registered memory, and
+        all of its storage. Two parameters may have the very same gradient: the second is copied.
+        """
+        return (
+            found is not self.gradient
+            and type(found) is torch.Tensor
+            and found.layout is torch.strided
+            and not found.is_cuda
+            and not found.is_complex()
+            and not found.requires_grad
+            and not found.is_neg()
+            and found.dtype is self.gradient.dtype
+            and found.stride() == self.gradient.stride()
+            and 0 < found.numel() * found.element_size() == _storage_bytes(found)
+            and found.data_ptr() not in used
+        )
 
     def settle(self, is_present: bool, is_sparse: bool) -> None:
         """Gives the result to .grad, or what was there before if no rank had anything new."""
@@ -87,22 +122,28 @@ class Parameter:
         self.is_travelling = False
         if is_present:
             self._result = (
-                self.gradient.to_sparse(1)
-                if is_sparse and self.gradient.dim() > 0
-                else self.gradient
+                self.travelling.to_sparse(1)
+                if is_sparse and self.travelling.dim() > 0
+                else self.travelling
             )
         elif self._kept is None:
             self._result = None
         self.tensor.grad = self._result
-        self._kept = None
+        self.forget()
         if self._result is not None:
             self._version = self._result._version
+
+    def forget(self) -> None:
+        """Keeps no memory alive that the program has given up."""
+        self._kept = None
+        self.travelling = self.gradient
 
     def give_up(self) -> None:
         """Undoes take() after an exchange that has failed: .grad is what this rank has computed, or
         the part of it that had travelled.
         """
-        self._kept = self._more = self._result = None
+        self._more = self._result = None
         self.is_travelling = False
         if self.tensor.grad is None:
-            self.tensor.grad = self.gradient
+            self.tensor.grad = self.travelling
+        self.forget()

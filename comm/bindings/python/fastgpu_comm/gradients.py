@@ -167,9 +167,13 @@ class Gradients:
         )
         return ElementType(kind.value)
 
-    def ready(self, gradient: int | str) -> None:
+    def ready(self, gradient: int | str, data: Any = None) -> None:
         """Marks the gradient (its number or name) complete: it begins to travel, and is not touched
         before wait(). From any thread.
+
+        `data`, an array or tensor of the same type and number of elements, is its memory in this
+        step, and gets its result: a gradient that is made in new memory in each step is not copied
+        before it travels. Only for gradients of the host.
 
         On a GPU it is complete once the current stream of PyTorch has passed its present content.
         The first call begins the first step: a collective, in which UsageError names the rank that
@@ -177,7 +181,13 @@ class Gradients:
         """
         number = self._number(gradient)
         device = self._data[number].device
-        if device is None:
+        if data is not None:
+            if device is not None:
+                raise ValueError("a gradient on a GPU stays in its memory")
+            place = look_at(data, f"the memory of the gradient {gradient!r}")
+            self._data.give(number, place)
+            load().call("fgc_gradient_ready_at", self._handle.pointer, number, place.address)
+        elif device is None:
             load().call("fgc_gradient_ready", self._handle.pointer, number)
         else:
             load().call(
