@@ -38,14 +38,13 @@ class HostGradients:
                 f"GradientExchange: gradients are averaged or summed, not {Op(op).name}"
             )
         self._places = list(places)
-        self._memory = [numpy.zeros(place.shape, place.dtype) for place in self._places]
         self.outcome: Outcome | None = None  # The outcome of the last step.
         group = comm.split(0, comm.rank)  # The program's own calls may then come at any time.
         assert group is not None
         self._gradients = Gradients(group, settings)
         self._gradients.use_op(op)
-        for place, memory in zip(self._places, self._memory):
-            self._gradients.register(place.name, memory)
+        for place in self._places:  # In each step gradients are in other memory.
+            self._gradients.register(place.name, numpy.empty(place.shape, place.dtype))
 
     def check_complete(self, gradients: Sequence[Any]) -> None:
         """Raises ValueError unless there is one gradient for each place."""
@@ -81,14 +80,16 @@ class HostGradients:
         """Returns the results over all ranks, of checked arrays: each travels as soon as it is
         here. Raises fastgpu_comm.Error.
         """
-        for number, (memory, gradient) in enumerate(zip(self._memory, gradients)):
-            numpy.copyto(memory, numpy.asarray(gradient))
-            self._gradients.ready(number)
+        results = []
+        for number, (place, gradient) in enumerate(zip(self._places, gradients)):
+            result = numpy.array(gradient, place.dtype, order="C")
+            self._gradients.ready(number, result)
+            results.append(result)
         self.outcome = self._gradients.wait()
-        return [
-            memory.copy() if self.outcome.is_applied else numpy.zeros_like(memory)
-            for memory in self._memory
-        ]
+        if not self.outcome.is_applied:
+            for result in results:
+                result.fill(0)
+        return results
 
     def close(self) -> None:
         self._gradients.close()
