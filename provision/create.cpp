@@ -8,6 +8,7 @@
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 #include "provision/settle.hpp"
+#include "provision/shared_network.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
 #include "state/reserve.hpp"
@@ -147,7 +148,9 @@ void keep(const Tools& tools, Cluster cluster) {
   try {
     if (on_failure == OnFailure::remove) {
       mark_deleting(tools, cluster);
-      finish_delete(tools, provider, cluster);
+      // The command's deadline may have passed, and is no reason to leave machines.
+      if (const auto stays = finish_delete(tools, provider, cluster, Clock::time_point::max()))
+        throw Error(*stays);
     } else {
       destroy_strays(tools, provider, cluster);
       keep(tools, cluster);
@@ -157,6 +160,11 @@ void keep(const Tools& tools, Cluster cluster) {
   }
   if (on_failure == OnFailure::remove) throw Error(reason.kind(), message);
   throw Error(reason.kind(), message + "; the incomplete cluster is kept: " + way_out);
+}
+
+void report_shared_network(const Tools& tools, const ClusterSpec& spec) {
+  const std::string warning = shared_network_warning(tools.store, spec);
+  if (!warning.empty()) tools.events.network_shared(warning);
 }
 
 }  // namespace
@@ -171,6 +179,7 @@ ClusterPlan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   if (plan.kind == PlanKind::unchanged) return plan;
   state::require_room(tools.store.directory());
   tools.providers(spec.provider).check_usable();
+  report_shared_network(tools, spec);
   return plan;
 }
 
@@ -194,10 +203,12 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   provider.check_usable();
   if (plan.kind == PlanKind::resume && !can_resume(tools, found)) {
     mark_deleting(tools, *found.cluster);
-    finish_delete(tools, provider, *found.cluster);
+    if (const auto stays = finish_delete(tools, provider, *found.cluster, tools.deadline))
+      throw Error(*stays);
     found = {};
     plan.kind = PlanKind::create;
   }
+  report_shared_network(tools, spec);
   ClusterView view{found.cluster ? *found.cluster : begin(tools, spec), found.nodes};
   try {
     make_nodes(tools, provider, spec, until, view);

@@ -2,6 +2,8 @@
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
+#include "provision/settle.hpp"
+#include "provision/shared_network.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
 
@@ -26,6 +28,17 @@ Error not_deleted(const Tools& tools, const state::Cluster& cluster, const Error
                         "; `fastgpu delete cluster " + name + "` tries again"};
 }
 
+/// Removes the network of a deleted cluster that was kept only because this cluster was in it.
+void remove_freed_network(const Tools& tools, const state::Cluster& cluster) {
+  for (const state::Cluster& other : tools.store.clusters()) {
+    const bool is_kept = other.id != cluster.id && is_remainder(tools.store, other) &&
+                         !network_of(other).empty() && network_of(other) == network_of(cluster);
+    if (!is_kept) continue;
+    for (const Settled& settled : settle_unless_in_use(tools, other.id, HalfMade::leave))
+      if (!settled.outcome.ok()) tools.events.left_behind(settled.outcome.error().what());
+  }
+}
+
 /// Checks that the cluster is ours. A refusal keeps its own words; a place that cannot be asked is
 /// a failure of the deletion.
 void check_is_ours(const Tools& tools, const state::Cluster& cluster) try {
@@ -41,19 +54,27 @@ void check_may_delete(const Tools& tools, const ClusterName& name) {
   check_is_ours(tools, require_cluster(tools.store, name));
 }
 
-void delete_cluster(const Tools& tools, const ClusterName& name) {
+void delete_cluster(const Tools& tools, const ClusterName& name, const OnCommitted& on_committed) {
   require_cluster(tools.store, name);
   const state::ClusterLock lock = lock_cluster(tools, name);
   state::Cluster cluster = require_cluster(tools.store, name);
   Provider& provider = tools.providers(cluster.provider);
   const std::shared_ptr<void> held = hold_cluster(tools, cluster);
   check_is_ours(tools, cluster);
+  tools.cancel.check();
+  if (on_committed) on_committed();
   mark_if_there_is_room(tools, cluster);
+  const bool has_nodes = !tools.store.nodes(cluster.id).empty();
+  std::optional<Error> stays;
   try {
-    finish_delete(tools, provider, cluster);
+    stays = finish_delete(tools, provider, cluster, tools.deadline);
   } catch (const Error& e) {
     throw not_deleted(tools, cluster, e);
   }
+  // The machines are what was to be deleted. A repeated deletion is meant for the network.
+  if (stays && !has_nodes) throw Error(*stays);
+  if (stays) tools.events.left_behind(stays->what());
+  remove_freed_network(tools, cluster);
 }
 
 }  // namespace fastgpu::provision

@@ -5,6 +5,7 @@
 #include "base/contains.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
+#include "provision/guard_end.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
@@ -52,6 +53,7 @@ bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const Nod
   store_nodes(tools, view.nodes);  // The connection to one node may go through another.
   std::vector<Node> nodes = unmet_among(tools.store, view, wanted);
   if (nodes.empty()) return false;
+  check_not_ended(tools.store, view, held.provider().price_per_hour(view.cluster));
   try {
     check_running(view.cluster, nodes);
     make_ours(tools, held.provider(), view.cluster, nodes);

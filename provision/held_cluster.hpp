@@ -20,6 +20,10 @@ class HeldCluster {
   /// Stores the view, and closes the cluster's intents of `action`, in one transaction.
   void store(const ClusterView& view, std::string_view action) const;
 
+  /// Ends the hold on other machines early: the lease is on a node that is about to stop, and would
+  /// otherwise keep others away until it runs out. The lock here stays.
+  void let_others_in() { held_.reset(); }
+
   const state::Cluster& cluster() const noexcept { return cluster_; }
   Provider& provider() const { return tools_.providers(cluster_.provider); }
 

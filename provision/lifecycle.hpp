@@ -41,8 +41,12 @@ ClusterPlan plan_cluster(const Tools& tools, const ClusterSpec& spec);
 CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure,
                             Until until = Until::nodes_answer);
 
-/// Removes the cluster, in any state.
-void delete_cluster(const Tools& tools, const ClusterName& name);
+/// Called when a removal goes on record. From then on a cancel does not stop it.
+using OnCommitted = std::function<void()>;
+
+/// Removes the cluster, in any state. A cancel before `on_committed` leaves the cluster as it is.
+void delete_cluster(const Tools& tools, const ClusterName& name,
+                    const OnCommitted& on_committed = {});
 
 /// Asks the cluster's place for its machines. Throws as delete_cluster would if the place does not
 /// answer, or if another state directory has taken the cluster over. Changes nothing.
@@ -54,8 +58,9 @@ ClusterView start_cluster(const Tools& tools, const ClusterName& name);
 ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
 
 /// Adds nodes under new indexes, or removes those with the highest. New nodes that fail are
-/// removed.
-ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes);
+/// removed. A cancel before `on_committed`, which only a removal calls, removes nothing.
+ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes,
+                          const OnCommitted& on_committed = {});
 
 /// The changes that scale_cluster would make.
 struct Scaling {
@@ -74,6 +79,15 @@ ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
 /// Changes the parts that the nodes of a cluster in a cloud share, by a change of its request.
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
                              const std::function<void(state::CloudSpec&)>& change);
+
+/// Returns the ranges that may log in to the nodes of a cluster in a cloud: those on record, and
+/// those that a killed takeover has opened.
+std::vector<IpRange> open_ranges(const Tools& tools, const state::Cluster& cluster);
+
+/// Lets these ranges log in to the nodes of a cluster in a cloud no longer. Ignores ranges that may
+/// not log in.
+state::Cluster close_ranges(const Tools& tools, const ClusterName& name,
+                            std::span<const IpRange> ranges);
 
 /// Changes the cluster's storage by `change` and applies it to running nodes; stopped nodes get it
 /// when they start. If a node fails, the same call may be repeated. Throws conflict if a stopped

@@ -93,6 +93,21 @@ ClusterView observe(ClusterView stored, std::span<const Instance> found,
   return stored;
 }
 
+std::map<int, MachineUse> use_in_change(std::span<const state::Node> nodes,
+                                        std::span<const Instance> found,
+                                        const std::set<NodeName>& just_asked_for) {
+  std::map<int, MachineUse> uses;
+  for (const state::Node& node : nodes) {
+    if (node.state != NodeState::creating && node.state != NodeState::deleting) continue;
+    const Instance* instance = find_instance(found, node);
+    if (instance == nullptr && just_asked_for.contains(node.name)) continue;
+    const bool runs = instance != nullptr && (instance->state == InstanceState::pending ||
+                                              instance->state == InstanceState::running);
+    uses[node.index] = runs ? MachineUse::runs : MachineUse::is_off;
+  }
+  return uses;
+}
+
 ClusterState state_of(std::span<const state::Node> nodes) {
   const auto all = [&](NodeState state) {
     return std::ranges::all_of(nodes, [&](const state::Node& n) { return n.state == state; });

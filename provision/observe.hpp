@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -19,6 +21,9 @@ constexpr std::chrono::minutes kUnlistedAtMost{1};
 struct ClusterView {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
+  /// The owner, if another state directory has taken the cluster over (Instance::owner). Set by
+  /// refresh_cluster alone.
+  std::string owner{};
 };
 
 /// Returns true if `instance` is that node: by its token, by its identity, or, if the place stores
@@ -43,6 +48,16 @@ void follow_indexes(std::span<state::Node> nodes, std::span<const Instance> foun
 /// stay unchanged.
 ClusterView observe(ClusterView stored, std::span<const Instance> found,
                     const std::set<NodeName>& just_asked_for = {});
+
+/// Whether a machine runs, and is paid for.
+enum class MachineUse : std::uint8_t { runs, is_off };
+
+/// Returns the use of the machines of nodes that are being made or removed, by index, as the
+/// provider has found them. Such a node's state does not tell: it may have a machine already, or
+/// still. Nodes that were `just_asked_for` and are not listed are left out.
+std::map<int, MachineUse> use_in_change(std::span<const state::Node> nodes,
+                                        std::span<const Instance> found,
+                                        const std::set<NodeName>& just_asked_for);
 
 /// Returns running or stopped if all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);

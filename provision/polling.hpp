@@ -21,12 +21,19 @@ constexpr std::chrono::milliseconds poll_interval(
   return std::clamp<std::chrono::milliseconds>(waited / 10, shortest, std::chrono::seconds(5));
 }
 
-/// The pauses of one wait. Time counts as the pauses alone, so that a slow answer costs no poll.
+/// The pauses of one wait.
 class Polling {
  public:
   explicit Polling(Wait wait) : wait_(std::move(wait)) {}
 
+  /// Returns the time of the pauses alone, so that a slow answer costs no poll.
   std::chrono::milliseconds waited() const noexcept { return waited_; }
+
+  /// Returns the time since the wait began, with the time that answers took.
+  std::chrono::milliseconds elapsed() const noexcept {
+    const auto passed = std::chrono::steady_clock::now() - began_;
+    return std::max(waited_, std::chrono::floor<std::chrono::milliseconds>(passed));
+  }
 
   /// Waits until the next poll. Throws interrupted after a cancel.
   void pause(const Cancel& cancel) {
@@ -38,6 +45,7 @@ class Polling {
 
  private:
   Wait wait_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::chrono::milliseconds waited_{0};
 };
 

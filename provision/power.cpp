@@ -6,9 +6,11 @@
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
 #include "provision/first_contact.hpp"
+#include "provision/guard_end.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/open_bakes.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -49,8 +51,9 @@ void mount_all(const Tools& tools, const HeldCluster& held) {
   attach_storage(tools, held.cluster(), nodes, storage);
 }
 
-void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<Node>& nodes) {
+void stop_nodes(const Tools& tools, HeldCluster& held, const std::vector<Node>& nodes) {
   run_step(tools, "stopping " + counted(nodes.size(), "node"), [&] {
+    held.let_others_in();
     const auto results = held.provider().stop(held.cluster(), nodes, tools.cancel);
     fault_point("provision:stopped");
     std::vector<NodeFailure> failures;
@@ -89,6 +92,7 @@ ClusterView start_cluster(const Tools& tools, const ClusterName& name) {
     mount_all(tools, held);
     return view;
   }
+  check_guards_let_run(tools.store, view, held.provider().price_per_hour(held.cluster()));
   held.provider().check_usable();
   view = under_intent(tools, held, kStartCluster, [&] { start_nodes(tools, held, stopped); });
   mount_all(tools, held);
@@ -96,13 +100,14 @@ ClusterView start_cluster(const Tools& tools, const ClusterName& name) {
 }
 
 ClusterView stop_cluster(const Tools& tools, const ClusterName& name) {
-  const HeldCluster held(tools, name);
+  HeldCluster held(tools, name);
   ClusterView view = held.look();
   const std::vector<Node> running = nodes_in(view, NodeState::running);
   if (running.empty()) {
     held.store(view, kStopCluster);
     return view;
   }
+  check_not_baking(tools.store, held.cluster(), running, "stopping");
   return under_intent(tools, held, kStopCluster, [&] { stop_nodes(tools, held, running); });
 }
 

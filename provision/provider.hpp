@@ -12,6 +12,7 @@
 
 #include "base/cancel.hpp"
 #include "base/host_result.hpp"
+#include "base/ip.hpp"
 #include "base/money.hpp"
 #include "base/secret.hpp"
 #include "base/units.hpp"
@@ -55,8 +56,8 @@ struct Instance {
   std::uint16_t port = 22;
   /// The resource of ours that a removed machine left behind, as a sentence that names it.
   std::string left_behind{};
-  /// The owner, if another state directory has taken the machine over: "state directory 1a2b3c4d
-  /// (on laptop, 2026-11-22 07:18:00Z)". Empty if the machine is ours.
+  /// The owner, if another state directory has taken the machine over: "anna@laptop on
+  /// 2026-11-22 at 07:18 UTC (state directory 1a2b3c4d)". Empty if the machine is ours.
   std::string owner{};
 };
 
@@ -135,6 +136,17 @@ class Provider {
   /// Makes the shared parts of the nodes (a bridge, a network, ...), or finds them if they
   /// `may_be_there` already. Returns the value for Cluster::network.
   virtual state::Network prepare(const state::Cluster& cluster, bool may_be_there) = 0;
+
+  /// Returns the ranges that may log in to the nodes now. The default is empty: the place does not
+  /// filter addresses.
+  virtual std::vector<IpRange> open_ranges(const state::Cluster& /*cluster*/,
+                                           const Cancel& /*cancel*/) {
+    return {};
+  }
+
+  /// Lets these ranges log in to the nodes no longer. Succeeds for ranges that may not log in.
+  virtual void close_ranges(const state::Cluster& /*cluster*/, std::span<const IpRange> /*ranges*/,
+                            const Cancel& /*cancel*/) {}
 
   /// Returns the storage of every node beside its system disk. The default is empty.
   virtual Storage storage(const state::Cluster& /*cluster*/) const { return {}; }

@@ -1,4 +1,7 @@
 // The present state of a cluster.
+#include <algorithm>
+#include <map>
+
 #include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
@@ -24,10 +27,46 @@ ClusterView stored_view(const Tools& tools, const ClusterName& name) {
   return {cluster, tools.store.nodes(cluster.id)};
 }
 
-ClusterView seen_now(const Tools& tools, const ClusterView& stored) {
+/// The provider's findings about a cluster.
+struct Seen {
+  ClusterView view;
+  /// The uses of machines that are not on record so. A change that was killed leaves such.
+  std::map<int, MachineUse> news{};
+};
+
+/// Leaves out the uses that are on record.
+std::map<int, MachineUse> not_on_record(const std::vector<state::Run>& runs,
+                                        std::map<int, MachineUse> uses) {
+  std::erase_if(uses, [&](const auto& use) {
+    const bool is_open = std::ranges::any_of(
+        runs, [&](const state::Run& run) { return run.index == use.first && !run.ended; });
+    return is_open == (use.second == MachineUse::runs);
+  });
+  return uses;
+}
+
+Seen seen_now(const Tools& tools, const ClusterView& stored) {
   const state::Cluster& cluster = stored.cluster;
-  return observe(stored, tools.providers(cluster.provider).list(cluster),
-                 just_asked_for(tools.store, cluster.id));
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  const auto unlisted = just_asked_for(tools.store, cluster.id);
+  Seen seen{.view = observe(stored, found, unlisted)};
+  seen.view.owner = note_owner(tools, cluster, found);
+  seen.news =
+      not_on_record(tools.store.runs(cluster.id), use_in_change(seen.view.nodes, found, unlisted));
+  return seen;
+}
+
+bool is_news(const ClusterView& stored, const Seen& seen) {
+  return !seen.news.empty() || differs(stored, seen.view);
+}
+
+void note_uses(state::Store& store, const state::ClusterId& cluster,
+               const std::map<int, MachineUse>& uses) {
+  for (const auto& [index, use] : uses)
+    if (use == MachineUse::runs)
+      store.begin_run(cluster, index);
+    else
+      store.end_run(cluster, index);
 }
 
 }  // namespace
@@ -46,22 +85,23 @@ ClusterView look_before_change(const Tools& tools, const ClusterName& name) {
 
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   ClusterView stored = stored_view(tools, name);
-  ClusterView seen = seen_now(tools, stored);
-  if (!differs(stored, seen) || !tools.store.writable()) return seen;
+  Seen seen = seen_now(tools, stored);
+  if (!is_news(stored, seen) || !tools.store.writable()) return seen.view;
   const auto lock = state::ClusterLock::try_lock(tools.store, name);
-  if (!lock) return seen;
+  if (!lock) return seen.view;
   // The second look is under the lock, because an operation may have ended in between.
   stored = stored_view(tools, name);
   seen = seen_now(tools, stored);
-  if (!differs(stored, seen)) return seen;
+  if (!is_news(stored, seen)) return seen.view;
   tools.store.atomically([&] {
-    for (const state::Node& node : seen.nodes)
+    for (const state::Node& node : seen.view.nodes)
       tools.store.put_node(node);
-    tools.store.update_cluster(seen.cluster);
+    tools.store.update_cluster(seen.view.cluster);
+    note_uses(tools.store, seen.view.cluster.id, seen.news);
   });
-  for (const state::Node& node : seen.nodes)
+  for (const state::Node& node : seen.view.nodes)
     tools.events.node_changed(node);
-  return seen;
+  return seen.view;
 }
 
 }  // namespace fastgpu::provision

@@ -1,11 +1,14 @@
 // Adding, removing and replacing nodes.
+#include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
+#include "provision/guard_end.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/ids.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/open_bakes.hpp"
 #include "provision/take_down.hpp"
 
 namespace fastgpu::provision {
@@ -85,9 +88,13 @@ void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node
 }
 
 /// Removes the nodes with the highest indexes, recorded as deleting.
-void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep) {
+void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep,
+                  const OnCommitted& on_committed) {
   std::vector<Node> nodes = tools.store.nodes(held.cluster().id);
   nodes.erase(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(keep));
+  check_not_baking(tools.store, held.cluster(), nodes, "removing");
+  tools.cancel.check();
+  if (on_committed) on_committed();
   tools.store.atomically([&] {
     for (Node& node : nodes) {
       node.state = NodeState::deleting;
@@ -100,8 +107,11 @@ void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep)
            [&] { take_down_nodes(tools, held.provider(), held.cluster(), nodes); });
 }
 
-void check_may_grow(const ClusterView& view, std::size_t wanted) {
-  if (wanted <= view.nodes.size() || view.cluster.state == state::ClusterState::running) return;
+void check_may_grow(const Tools& tools, const ClusterView& view, std::size_t wanted) {
+  if (wanted <= view.nodes.size()) return;
+  check_guards_let_run(tools.store, view,
+                       tools.providers(view.cluster.provider).price_per_hour(view.cluster));
+  if (view.cluster.state == state::ClusterState::running) return;
   throw Error(ErrorKind::conflict,
               "cluster '" + view.cluster.name.value + "' does not run on all its nodes: `" +
                   start_command(view.cluster.name, view.nodes) + "` before adding nodes");
@@ -113,7 +123,7 @@ Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes) {
   check_node_count(nodes);
   const ClusterView view = look_before_change(tools, name);
   const auto wanted = static_cast<std::size_t>(nodes);
-  check_may_grow(view, wanted);
+  check_may_grow(tools, view, wanted);
   Scaling scaling{.cluster = view.cluster};
   for (std::size_t i = wanted; i < view.nodes.size(); ++i)
     scaling.removed.push_back(view.nodes[i]);
@@ -127,16 +137,17 @@ Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes) {
   return scaling;
 }
 
-ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes) {
+ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes,
+                          const OnCommitted& on_committed) {
   check_node_count(nodes);
   const HeldCluster held(tools, name);
   ClusterView before = held.look();
   store_nodes(tools, before.nodes);
   const auto wanted = static_cast<std::size_t>(nodes);
-  check_may_grow(before, wanted);
+  check_may_grow(tools, before, wanted);
   if (wanted > before.nodes.size())
     add_nodes(tools, held, static_cast<int>(wanted - before.nodes.size()));
-  if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted);
+  if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted, on_committed);
   ClusterView after = held.look();
   tools.store.update_cluster(after.cluster);
   return after;
@@ -146,6 +157,8 @@ ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name) {
   const HeldCluster held(tools, name);
   ClusterView view = held.look();
   store_nodes(tools, view.nodes);
+  if (contains(view.nodes, NodeState::lost, &Node::state))
+    check_guards_let_run(tools.store, view, held.provider().price_per_hour(held.cluster()));
   std::erase_if(view.nodes, [](const Node& node) { return node.state != NodeState::lost; });
   if (!view.nodes.empty()) replace_nodes(tools, held, std::move(view.nodes));
   ClusterView after = held.look();

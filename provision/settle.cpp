@@ -8,6 +8,7 @@
 #include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
 #include "provision/providers.hpp"
+#include "provision/shared_network.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
 #include "provision/unmet_nodes.hpp"
@@ -62,7 +63,8 @@ void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
 }
 
 /// Returns the change that could not be settled, and what that may cost.
-std::string unsettled_text(const Cluster& cluster) {
+std::string unsettled_text(const Tools& tools, const Cluster& cluster) {
+  if (is_remainder(tools.store, cluster)) return "could not finish its deletion";
   const std::string costs = is_cloud(cluster.provider) ? "its machines may still run and cost money"
                                                        : "its nodes may still run";
   switch (cluster.state) {
@@ -78,26 +80,6 @@ std::string unsettled_text(const Cluster& cluster) {
   return {};
 }
 
-void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_made,
-                std::vector<Settled>& done) {
-  std::optional<Cluster> cluster = tools.store.find_cluster(id);
-  if (!cluster) return;
-  const ClusterName name = cluster->name;
-  const auto lock = state::ClusterLock::try_lock(tools.store, name);
-  if (!lock) return;
-  // Another run may have finished or renamed it just now.
-  cluster = tools.store.find_cluster(id);
-  if (!cluster || cluster->name != name) return;
-  try {
-    const std::string what = "finishing interrupted changes of cluster " + name.value;
-    for (Settled& settled :
-         ask(tools, what, [&] { return settle_cluster(tools, *cluster, half_made); }))
-      done.push_back(std::move(settled));
-  } catch (const Error& e) {
-    done.push_back({cluster->name.value, unsettled_text(*cluster), e});
-  }
-}
-
 }  // namespace
 
 std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
@@ -111,7 +93,8 @@ std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
     const bool was_creating = cluster.state == ClusterState::creating;
     Cluster doomed = cluster;
     mark_deleting(tools, doomed);
-    finish_delete(tools, provider, doomed);
+    if (const auto stays = finish_delete(tools, provider, doomed, tools.deadline))
+      throw Error(*stays);
     done.push_back({cluster.name.value, was_creating ? "rolled its unfinished creation back"
                                                      : "finished its deletion"});
     return done;
@@ -123,6 +106,24 @@ std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
   return done;
 }
 
+std::vector<Settled> settle_unless_in_use(const Tools& tools, const state::ClusterId& id,
+                                          HalfMade half_made) {
+  std::optional<Cluster> cluster = tools.store.find_cluster(id);
+  if (!cluster) return {};
+  const ClusterName name = cluster->name;
+  const auto lock = state::ClusterLock::try_lock(tools.store, name);
+  if (!lock) return {};
+  // Another run may have finished or renamed it just now.
+  cluster = tools.store.find_cluster(id);
+  if (!cluster || cluster->name != name) return {};
+  try {
+    const std::string what = "finishing interrupted changes of cluster " + name.value;
+    return ask(tools, what, [&] { return settle_cluster(tools, *cluster, half_made); });
+  } catch (const Error& e) {
+    return {{cluster->name.value, unsettled_text(tools, *cluster), e}};
+  }
+}
+
 std::vector<Settled> settle(const Tools& tools, HalfMade half_made) {
   if (!tools.store.writable()) return {};
   std::set<state::ClusterId> unfinished;
@@ -130,7 +131,8 @@ std::vector<Settled> settle(const Tools& tools, HalfMade half_made) {
     if (is_ours(intent)) unfinished.insert(intent.cluster);
   std::vector<Settled> done;
   for (const state::ClusterId& id : unfinished)
-    settle_one(tools, id, half_made, done);
+    for (Settled& settled : settle_unless_in_use(tools, id, half_made))
+      done.push_back(std::move(settled));
   return done;
 }
 

@@ -27,6 +27,10 @@ enum class HalfMade : std::uint8_t {
 std::vector<Settled> settle_cluster(const Tools& tools, const state::Cluster& cluster,
                                     HalfMade half_made);
 
+/// Settles one cluster, unless it is gone or in use. Failures are in the list.
+std::vector<Settled> settle_unless_in_use(const Tools& tools, const state::ClusterId& cluster,
+                                          HalfMade half_made);
+
 /// Settles every cluster that is not in use. Makes only one query if the journal is empty. Failures
 /// are in the list; throws only if the state directory fails.
 std::vector<Settled> settle(const Tools& tools, HalfMade half_made = HalfMade::leave);

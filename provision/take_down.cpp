@@ -11,6 +11,7 @@
 #include "provision/journal.hpp"
 #include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
+#include "provision/shared_network.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -36,6 +37,12 @@ Node node_of(const state::Cluster& cluster, const Instance& instance) {
   node.name = {"stray machine " + instance.id};
   note_instance(node, instance);
   return node;
+}
+
+std::chrono::milliseconds time_left(const Tools& tools, Clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  if (deadline == Clock::time_point::max()) return milliseconds::max();
+  return std::chrono::floor<milliseconds>(deadline - tools.clock.now());
 }
 
 /// Reports the remains, in one sentence for any number of nodes.
@@ -141,18 +148,26 @@ void mark_deleting(const Tools& tools, state::Cluster& cluster) {
   fault_point("provision:marked");
 }
 
-void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
+std::optional<Error> finish_delete(const Tools& tools, Provider& provider,
+                                   const state::Cluster& cluster, Clock::time_point deadline) {
   const std::vector<Node> nodes = tools.store.nodes(cluster.id);
+  const auto users = others_in_network(tools.store, cluster);
+  ReleaseLimits limits{.in_all = time_left(tools, deadline)};
+  // Waiting is for interfaces of machines that have just ended, and of no use against others.
+  if (nodes.empty() || !users.empty()) limits.network = {};
+  std::optional<Error> stays;
   const std::string step =
       nodes.empty() ? "tidying up" : "deleting " + counted(nodes.size(), "node");
   run_step(tools, step, [&] {
     take_down_nodes(tools, provider, cluster, nodes);
-    provider.release(cluster);
+    stays = provider.release(cluster, limits);
+    if (stays) return;
     fault_point("provision:released");
     remove_key_files(tools.store.directory(), cluster.id);
     fault_point("provision:files_removed");
     erase_record(tools, cluster);
   });
+  return stays ? std::optional(network_stays(cluster, users, *stays)) : std::nullopt;
 }
 
 }  // namespace fastgpu::provision

@@ -1,6 +1,7 @@
 // The removal of nodes: the common part of deleting, scaling down, rolling back and gc.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "provision/tools.hpp"
@@ -29,8 +30,11 @@ void end_trials(const Tools& tools, Provider& provider, const state::Cluster& cl
 void mark_deleting(const Tools& tools, state::Cluster& cluster);
 
 /// Removes a cluster marked as deleting: nodes, strays, shared parts, its files, its record and all
-/// its intents. May be repeated after a kill at any instant.
-void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster);
+/// its intents. Throws timeout if its machines have not ended by `deadline`. Returns the reason if
+/// the machines are gone and only a network is left, which something else uses: the cluster then
+/// stays on record without nodes. May be repeated after a kill at any instant.
+std::optional<Error> finish_delete(const Tools& tools, Provider& provider,
+                                   const state::Cluster& cluster, Clock::time_point deadline);
 
 /// Erases the cluster's record, with all its intents.
 void erase_record(const Tools& tools, const state::Cluster& cluster);

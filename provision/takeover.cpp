@@ -1,8 +1,10 @@
 #include "provision/takeover.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/fault_point.hpp"
+#include "base/files.hpp"
 #include "base/join.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/cluster_keys.hpp"
@@ -13,6 +15,7 @@
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
 #include "provision/take_down.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -68,6 +71,26 @@ void put_cluster(state::Store& store, const state::Cluster& cluster) {
 
 bool is_taken(std::span<const Instance> found) noexcept {
   return std::ranges::any_of(found, is_others);
+}
+
+std::string note_owner(const Tools& tools, const state::Cluster& cluster,
+                       std::span<const Instance> found) {
+  const auto file = state::cluster_directory(tools.store.directory(), cluster.id) / "taken-by";
+  const std::string known = read_file(file).value_or("");
+  const bool is_any_left = std::ranges::any_of(
+      found, [](const Instance& machine) { return machine.state != InstanceState::gone; });
+  if (!is_any_left) return known;
+  const auto taken = std::ranges::find_if(found, is_others);
+  const std::string owner = taken == found.end() ? "" : taken->owner;
+  if (owner == known || !tools.store.writable()) return owner;
+  if (owner.empty()) {
+    std::error_code ignored;  // A repetition removes it.
+    std::filesystem::remove(file, ignored);
+  } else {
+    state::make_private_directory(file.parent_path());
+    state::write_private_file(file, owner);
+  }
+  return owner;
 }
 
 void require_ours(const state::Cluster& cluster, std::span<const Instance> found) {
@@ -138,16 +161,26 @@ Recovered recovered(const ClusterRecord& record, std::span<const Instance> found
   return all;
 }
 
+void check_name_for(const state::Store& store, const ClusterName& name,
+                    const state::ClusterId& id) {
+  const auto other = store.find_cluster(name);
+  if (!other || other->id == id) return;
+  throw Error(ErrorKind::conflict, "another cluster here is called '" + name.value +
+                                       "': give it another name first (`fastgpu rename cluster " +
+                                       name.value + " NEW`)");
+}
+
+void check_adoptable(const Tools& tools, const ClusterRecord& record,
+                     std::span<const Instance> found, Unrecorded unrecorded) {
+  const Recovered all = recovered(record, found);
+  if (unrecorded == Unrecorded::refuse) refuse_unrecorded(record.cluster.name, all.unrecorded);
+  check_name_for(tools.store, record.cluster.name, record.cluster.id);
+}
+
 ClusterView adopt_cluster(const Tools& tools, const ClusterRecord& record,
                           std::span<const Instance> found, Unrecorded unrecorded) {
+  check_adoptable(tools, record, found, unrecorded);
   Recovered all = recovered(record, found);
-  const std::string& name = record.cluster.name.value;
-  if (unrecorded == Unrecorded::refuse) refuse_unrecorded(record.cluster.name, all.unrecorded);
-  if (const auto other = tools.store.find_cluster(record.cluster.name);
-      other && other->id != record.cluster.id)
-    throw Error(ErrorKind::conflict, "another cluster here is called '" + name +
-                                         "': give it another name first (`fastgpu rename cluster " +
-                                         name + " NEW`)");
   ClusterView view{record.cluster, std::move(all.nodes)};
   view.cluster.state = state_of(view.nodes);
   tools.store.atomically([&] {

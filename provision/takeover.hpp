@@ -17,6 +17,11 @@ void require_ours(const state::Cluster& cluster, std::span<const Instance> found
 /// Asks the provider for the machines, and checks the same.
 void require_ours(const Tools& tools, const state::Cluster& cluster);
 
+/// Returns the owner of a cluster that another state directory has taken over; empty if it is ours.
+/// Remembers the owner: once no machine of the cluster is left, the last known one is returned.
+std::string note_owner(const Tools& tools, const state::Cluster& cluster,
+                       std::span<const Instance> found);
+
 /// Returns true if another state directory has taken one of these over.
 bool is_taken(std::span<const Instance> found) noexcept;
 
@@ -42,6 +47,13 @@ enum class Unrecorded : std::uint8_t {
   refuse,  ///< Refuses; the message names them.
   remove,  ///< Keeps them as unfinished nodes: the next command ends them.
 };
+
+/// Throws conflict if another cluster here than the one with that id has the name.
+void check_name_for(const state::Store& store, const ClusterName& name, const state::ClusterId& id);
+
+/// Throws as adopt_cluster() would. Changes nothing.
+void check_adoptable(const Tools& tools, const ClusterRecord& record,
+                     std::span<const Instance> found, Unrecorded unrecorded);
 
 /// Stores the cluster of the record, in its present state, in place of any earlier state there, in
 /// one transaction. The caller holds the lock of its name. Throws conflict if another cluster here

@@ -82,6 +82,8 @@ class ClusterEvents {
   /// Reports that no place had room for `wanted` nodes, and `got` are enough.
   virtual void shrunk(std::size_t /*wanted*/, std::size_t /*got*/) {}
   virtual void left_behind(std::string_view /*sentence*/) {}  ///< Reports the remains of a removal.
+  /// Reports that a new cluster is to be in the network of another one.
+  virtual void network_shared(std::string_view /*sentence*/) {}
 };
 
 /// A function that returns the provider of that name, which lives as long as the Tools. Throws for

@@ -18,7 +18,9 @@ std::set<NodeName> just_asked_for(const state::Store& store, const state::Cluste
   const auto now = std::chrono::system_clock::now();
   std::set<NodeName> names;
   for (const state::Intent& intent : store.open_intents(cluster))
-    if (intent.action == kMeetNode && now - intent.opened < kUnlistedAtMost)
+    if ((intent.action == kMeetNode || intent.action == kCreateNode ||
+         intent.action == kReplaceNode) &&
+        now - intent.opened < kUnlistedAtMost)
       names.insert({intent.subject});
   return names;
 }

@@ -61,7 +61,8 @@ constexpr std::array kCommands = {
         "Allow SSH to a cloud cluster from this machine or from other addresses",
         "fastgpu addip demo", make_addip_command,
         "Adds a range of addresses to the cluster's security group, for port 22 only. Without "
-        "--ssh-from it is the public address of this machine."},
+        "--ssh-from it is the public address of this machine. --remove closes port 22 to the range "
+        "again; connections that are open stay open."},
     CliCommand{
         "mount", "", Topic::clusters, Effect::changes,
         "Mount NFS exports on all nodes of a cloud cluster",
@@ -223,12 +224,14 @@ constexpr std::array kCommands = {
                "Without --framework it installs the frameworks of the matrix name that the "
                "environment was created from. Installed packages stay; the result is a new build, "
                "which is activated at once."},
-    CliCommand{"env", "bake", Topic::environments, Effect::changes,
-               "Create an image of a node, for clusters that start with the environment",
-               "fastgpu env bake train --cluster demo", make_env_bake_command,
-               "The image contains the node's system disk with drivers, without keys and without "
-               "files of fastgpu; the node stays in service. `fastgpu create cluster --image NAME` "
-               "starts from it. An image of the same content is not created again."},
+    CliCommand{
+        "env", "bake", Topic::environments, Effect::changes,
+        "Create an image of a node, for clusters that start with the environment",
+        "fastgpu env bake train --cluster demo", make_env_bake_command,
+        "The image contains the node's system disk with drivers, without keys and without "
+        "files of fastgpu; the node stays in service. `fastgpu create cluster --image NAME` "
+        "starts from it. An image with the same environment, base image and driver is not created "
+        "again; other files on the node are not compared."},
     CliCommand{"env", "list", Topic::environments, Effect::reads,
                "List environments and the nodes that have them", "fastgpu env list --cluster demo",
                make_env_list_command},

@@ -8,6 +8,7 @@
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/timers.hpp"
 #include "provision/first_contact.hpp"
+#include "provision/guard_end.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 #include "provision/takeover.hpp"
@@ -140,14 +141,6 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
                                 : std::string("its nodes were idle"));
 }
 
-/// Returns true if all machines of the cluster are gone.
-bool has_no_machine(const state::Store& store, const state::Cluster& cluster) {
-  const auto nodes = store.nodes(cluster.id);
-  return !nodes.empty() && std::ranges::all_of(nodes, [](const state::Node& node) {
-    return node.state == state::NodeState::lost;
-  });
-}
-
 bool is_settled(const state::Cluster& cluster) {
   return cluster.state != state::ClusterState::creating &&
          cluster.state != state::ClusterState::deleting;
@@ -161,24 +154,25 @@ GuardStatus guard_status_of(const state::Store& store, const state::Cluster& clu
   status.price = Money{0, kUsd};
   if (provision::is_cloud(cluster.provider)) status.price = provision::cloud::price_of(cluster);
   status.runs = store.runs(cluster.id);
-  const Money price = status.price.value_or(Money{0, kUsd});
-  status.spending = provision::spending_of(status.runs, price, now);
+  const provision::Watched watched =
+      provision::watched_of(store, cluster, status.price.value_or(Money{0, kUsd}), now);
+  status.spending = watched.spending;
   const auto timer = store.timer(cluster.id);
-  const provision::Watched watched{.created = cluster.created,
-                                   .contact = timer ? timer->contact : cluster.created,
-                                   .stopped = provision::stopped_since(status.runs),
-                                   .spending = status.spending};
   const provision::ProviderInfo provider = provision::provider_info(cluster.provider);
   status.end = provision::end_of(status.guards, watched, now);
   if (status.end) status.due = status.end->when;
   if (status.end && provider.has_timer && timer && timer->ends) status.end->when = *timer->ends;
-  if (provider.is_cloud && has_no_machine(store, cluster))
-    status.ended =
-        provision::ended_by(status.guards, watched, !provider.has_timer && !is_spot(cluster), now);
+  status.ended = provision::ended_by_guard(cluster, store.nodes(cluster.id), watched, now);
   Guards bounds = status.guards;
   bounds.unattended.reset();
   status.bound = provision::end_of(bounds, watched, now);
   return status;
+}
+
+void refuse_ended(Services& services, const state::Cluster& cluster) {
+  const auto ended =
+      guard_status_of(services.store(), cluster, std::chrono::system_clock::now()).ended;
+  if (ended) throw Error(ErrorKind::conflict, provision::guard_end_text(cluster, *ended));
 }
 
 void check_guards(const Guards& guards, const std::string& provider,

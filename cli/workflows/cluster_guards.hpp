@@ -35,6 +35,9 @@ struct GuardStatus {
 GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
                             state::TimePoint now);
 
+/// Throws ErrorKind::conflict, with a remedy, if a guard has ended the cluster.
+void refuse_ended(Services& services, const state::Cluster& cluster);
+
 /// Throws ErrorKind::usage for guards that cannot be enforced: any guard of the user's own hosts, a
 /// maximum cost without a known price, and stopping of machines that cannot be stopped (`is_spot`).
 void check_guards(const provision::Guards& guards, const std::string& provider,

@@ -8,8 +8,9 @@
 namespace fastgpu::cli {
 
 /// Waits for the unmet nodes among `nodes`. Gives them host keys of their own and the cluster's
-/// guards, and publishes the cluster's record. Returns false if all nodes have been met already.
-/// Throws as provision::meet_nodes() does.
+/// guards, and publishes the cluster's record. Returns false if all nodes have been met already;
+/// then it publishes only a record that was never published. Throws as provision::meet_nodes()
+/// does.
 bool complete_first_contact(Services& services, const provision::Tools& tools,
                             const state::Cluster& cluster, std::span<const state::Node> nodes);
 

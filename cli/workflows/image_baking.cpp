@@ -57,8 +57,7 @@ std::vector<state::Intent> open_bakes(Services& services, const state::ClusterId
   return intents;
 }
 
-/// Returns the node of the journal entry; absent if the node is gone and nothing has to be
-/// restored.
+/// Returns the node of the journal entry; absent if the node is gone.
 std::optional<state::Node> node_of(Services& services, const state::Intent& intent) {
   for (const state::Node& node : services.store().nodes(intent.cluster))
     if (node.name.value == intent.subject) return node;
@@ -124,17 +123,18 @@ OwnImage make(Services& services, const Bake& bake, Asked asked) {
   services.messages().progress("creating image " + bake.request.name + " of " +
                                bake.node.name.value);
   return provision::cloud::make_image(cloud, bake.request, asked, provision::cloud::wait_for,
-                                      services.cancel());
+                                      services.cancel(), bake.timeout);
 }
 
-/// Restores the node of a bake whose image is made, or was never requested. Returns false if it is
-/// still being made.
+/// Restores the node of a bake whose image is made, or was never requested, unless its memory is
+/// lost. Returns false if the image is still being made.
 bool end_bake(Services& services, const state::Cluster& cluster, const state::Intent& intent) {
   const auto request = image_request_of(intent, cluster);
   const auto image = provision::cloud::find_image(services.cloud(cluster.provider), request.region,
                                                   request.marks.made_of, services.cancel());
   if (image && image->state == ImageState::pending) return false;
-  if (const auto node = node_of(services, intent)) restore_secrets(services, cluster, *node);
+  const auto node = node_of(services, intent);
+  if (node && node->state == state::NodeState::running) restore_secrets(services, cluster, *node);
   services.store().close_intent(intent.id);
   return true;
 }
@@ -142,7 +142,11 @@ bool end_bake(Services& services, const state::Cluster& cluster, const state::In
 provision::Settled settle(Services& services, const state::Intent& intent,
                           const state::Cluster& cluster, bool dry_run) {
   provision::Settled settled{cluster.name.value, "unfinished bake-image " + intent.subject};
-  if (dry_run) return settled;
+  if (dry_run) {
+    settled.what =
+        "put " + intent.subject + " back after an unfinished bake-image, once its image is created";
+    return settled;
+  }
   settled.outcome = attempt([&] {
     const provision::Tools tools = services.tools();
     const provision::HeldCluster held(tools, cluster.name);
@@ -207,6 +211,37 @@ void end_other_bakes(Services& services, const state::Cluster& cluster,
                                            ": wait until `fastgpu get images "
                                            "--mine` shows it as available");
   }
+}
+
+void put_bakes_back(Services& services, const provision::Tools& tools, const ClusterName& name) {
+  const auto cluster = services.store().find_cluster(name);
+  if (!cluster || open_bakes(services, cluster->id).empty()) return;
+  const provision::HeldCluster held(tools, name);
+  for (const state::Intent& intent : open_bakes(services, held.cluster().id)) {
+    const std::string what = "putting " + intent.subject + " back after an unfinished image";
+    services.messages().progress(what);
+    try {
+      end_bake(services, held.cluster(), intent);
+    } catch (const Error& e) {
+      throw e.during(what);
+    }
+    services.messages().end_progress();
+  }
+}
+
+std::vector<NodeName> baked_nodes(Services& services, const state::ClusterId& cluster) {
+  std::vector<NodeName> nodes;
+  for (const state::Intent& intent : open_bakes(services, cluster))
+    nodes.push_back({intent.subject});
+  return nodes;
+}
+
+std::vector<std::string> unfinished_images(Services& services, const state::ClusterId& cluster) {
+  std::vector<std::string> names;
+  for (const state::Intent& intent : open_bakes(services, cluster))
+    if (const state::ImageOrder order = order_of(intent); order.was_asked)
+      names.push_back(order.name);
+  return names;
 }
 
 std::vector<provision::Settled> settle_bakes(Services& services, bool dry_run) {

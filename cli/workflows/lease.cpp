@@ -10,6 +10,8 @@
 #include "base/units.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/record_publisher.hpp"
+#include "cli/workflows/user_ssh.hpp"
+#include "provision/cloud/ownership.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -30,12 +32,12 @@ Error refusal(const LeaseOptions& options, const agent::LeaseAnswer& answer,
               const std::string& holder) {
   const agent::LeaseBook& book = answer.book;
   if (!book.owner.empty() && book.owner != holder && !options.takes_over)
-    return {ErrorKind::conflict,
-            "cluster '" + options.cluster + "' was taken over by state directory " +
-                printable(book.owner) + " (" + printable(book.taken) +
-                "): `fastgpu attach cluster " + options.cluster + " --provider " +
-                options.provider + "` takes it back, `fastgpu delete cluster " + options.cluster +
-                " --forget` forgets it here"};
+    return {ErrorKind::conflict, "cluster '" + options.cluster + "' was taken over by " +
+                                     provision::cloud::owner_text(book.owner, book.taken) +
+                                     ": `fastgpu attach cluster " + options.cluster +
+                                     " --provider " + options.provider +
+                                     "` takes it back, `fastgpu delete cluster " + options.cluster +
+                                     " --forget` forgets it here"};
   return {
       ErrorKind::conflict,
       "cluster '" + options.cluster + "' is being changed by " + printable(book.who) +
@@ -106,11 +108,12 @@ struct Lease::Renewal {
 
 Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& options) {
   const std::string mark = services.owner(options.provider).mark();
-  agent::LeaseRequest asked{.holder = mark,
-                            .who = own_host_name() + ", process " + std::to_string(::getpid()),
-                            .duration = kDuration,
-                            .takes_over = options.takes_over,
-                            .breaks = options.breaks};
+  agent::LeaseRequest asked{
+      .holder = mark,
+      .who = login_name() + "@" + own_host_name() + ", process " + std::to_string(::getpid()),
+      .duration = kDuration,
+      .takes_over = options.takes_over,
+      .breaks = options.breaks};
   auto client = services.another_ssh();
   launcher::HeadNode head(*client, std::move(host), services.agent(), kNodeTimeout);
   const auto until = std::chrono::steady_clock::now() + options.timeout;

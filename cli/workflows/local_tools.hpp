@@ -38,6 +38,7 @@ class ProgressEvents final : public provision::ClusterEvents {
   void replacing(std::string_view reason) override;
   void shrunk(std::size_t wanted, std::size_t got) override;
   void left_behind(std::string_view sentence) override;
+  void network_shared(std::string_view sentence) override { left_behind(sentence); }
 
  private:
   Messages& messages_;

@@ -19,11 +19,12 @@ provision::Tools patient_tools(Services& services) {
 }
 
 void refuse_absent(Services& services, const RemoteTarget& target) {
-  for (const state::Node& node : target.nodes)
-    if (node.state != state::NodeState::running)
-      throw Error(
-          ErrorKind::conflict,
-          absence_of(target.cluster, node, change_of(services.store(), target.cluster.name)));
+  for (const state::Node& node : target.nodes) {
+    if (node.state == state::NodeState::running) continue;
+    refuse_ended(services, target.cluster);
+    throw Error(ErrorKind::conflict,
+                absence_of(target.cluster, node, change_of(services.store(), target.cluster.name)));
+  }
 }
 
 /// Throws that no node of the cluster runs. `first` is one of its nodes; null if it has none.
@@ -34,6 +35,7 @@ void refuse_absent(Services& services, const RemoteTarget& target) {
   if (!whole.empty()) throw Error(ErrorKind::conflict, whole);
   const std::string name = "cluster " + cluster.name.value;
   if (first == nullptr) throw Error(ErrorKind::conflict, name + " has no nodes yet");
+  refuse_ended(services, cluster);
   throw Error(ErrorKind::conflict,
               name + " has no running nodes: " + absence_of(cluster, *first, change));
 }

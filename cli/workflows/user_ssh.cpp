@@ -19,11 +19,6 @@ std::string first_of(const ssh::OpenSshSettings& settings, std::string_view name
   return found == settings.end() || found->second.front() == "none" ? "" : found->second.front();
 }
 
-std::string login_name() {
-  const passwd* const entry = ::getpwuid(::geteuid());
-  return entry == nullptr ? "" : entry->pw_name;
-}
-
 std::string proxy_of(const ssh::OpenSshSettings& settings) {
   if (const auto jump = first_of(settings, "proxyjump"); !jump.empty()) return "ProxyJump " + jump;
   if (const auto command = first_of(settings, "proxycommand"); !command.empty())
@@ -56,6 +51,11 @@ std::vector<std::filesystem::path> files_of(const ssh::OpenSshSettings& settings
 }
 
 }  // namespace
+
+std::string login_name() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? "" : entry->pw_name;
+}
 
 UserSsh::UserSsh(Services& services)
     : services_(services),

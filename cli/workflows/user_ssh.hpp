@@ -11,6 +11,9 @@
 
 namespace fastgpu::cli {
 
+/// Returns the name of the user that this process runs as; empty if it has none.
+std::string login_name();
+
 /// The settings for one host, resolved by OpenSSH without contacting the host.
 struct UserSshHost {
   std::string address{};

@@ -121,7 +121,8 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
     result.push_back(instance_of(machine, which));
     if (!is_node) result.back().token = "stray " + machine.id;
-    if (!is_owned_by(machine, owner)) result.back().owner = owner_text(machine);
+    if (!is_owned_by(machine, owner))
+      result.back().owner = owner_text(machine.marks.owner, machine.taken);
   }
   return result;
 }

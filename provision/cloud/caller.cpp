@@ -88,6 +88,7 @@ struct Caller::Attempt {
   bool is_worth_repeating(const CloudCall& call, int number) const {
     if (failure && failure->kind == FailureKind::throttled) return true;
     if (!call.is_repeatable || is_page) return false;
+    if (failure && failure->kind == FailureKind::in_use && !call.outwaits_use) return false;
     if (!call.is_essential && number >= kAttemptsForInessential) return false;
     return lost || (failure && cloud::is_worth_repeating(failure->kind));
   }

@@ -30,6 +30,9 @@ struct CloudCall {
   /// False for a call that would create something twice. It is repeated only if the cloud reported
   /// that it did nothing; otherwise the caller must find out whether the call succeeded.
   bool is_repeatable = true;
+  /// False if a refusal because something uses the resource is returned at once. The removal of a
+  /// network waits by itself.
+  bool outwaits_use = true;
   /// A member that every answer to the call has, for a cloud whose answers have no common member.
   std::string holds{};
   /// False for a call whose answer is not essential, such as a price. It is repeated only a few

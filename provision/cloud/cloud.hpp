@@ -98,6 +98,14 @@ class Cloud {
   /// repeated.
   virtual Parts make_network(const NetworkRequest& request, const Cancel& cancel) = 0;
 
+  /// Returns the ranges that may reach port 22 of the cluster's machines in the request's region.
+  /// Empty without a security group.
+  virtual std::vector<IpRange> open_ranges(const NetworkRequest& request, const Cancel& cancel) = 0;
+
+  /// Closes port 22 to the ranges `ssh_from` of the request. Succeeds for ranges that are closed
+  /// already.
+  virtual void close_ranges(const NetworkRequest& request, const Cancel& cancel) = 0;
+
   /// Removes every part of the cluster in the region, each before the parts that it depends on.
   /// Succeeds without any part. Parts without our marks stay, except for those of `known`, which
   /// are on record as the cluster's own.

@@ -71,6 +71,23 @@ state::Network CloudProvider::prepare(const state::Cluster& cluster, bool may_be
   return placement;
 }
 
+std::vector<IpRange> CloudProvider::open_ranges(const state::Cluster& cluster,
+                                                const Cancel& cancel) {
+  return cloud_.open_ranges({.marks = {cluster.id, cluster.name.value, owner_.mark()},
+                             .site = place_of(cluster).site,
+                             .known = own_parts(cluster)},
+                            cancel);
+}
+
+void CloudProvider::close_ranges(const state::Cluster& cluster, std::span<const IpRange> ranges,
+                                 const Cancel& cancel) {
+  cloud_.close_ranges({.marks = {cluster.id, cluster.name.value, owner_.mark()},
+                       .site = place_of(cluster).site,
+                       .ssh_from = {ranges.begin(), ranges.end()},
+                       .known = own_parts(cluster)},
+                      cancel);
+}
+
 Storage CloudProvider::storage(const state::Cluster& cluster) const {
   return storage_of(cluster.cloud(), cluster.provider);
 }
@@ -119,8 +136,9 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
   return results;
 }
 
-void CloudProvider::release(const state::Cluster& cluster) {
-  remover_.remove(cluster);
+std::optional<Error> CloudProvider::release(const state::Cluster& cluster,
+                                            const ReleaseLimits& limits) {
+  return remover_.remove(cluster, limits);
 }
 
 Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {
@@ -141,7 +159,9 @@ void CloudProvider::remove_orphan(const Orphan& orphan) {
     for (const OwnImage& image : cloud_.own_images(orphan.region, never_))
       if (image.image.id == orphan.id) cloud_.remove_image(orphan.region, image);
   } else {
-    remover_.remove_in(orphan.region, orphan.cluster, {});
+    constexpr ReleaseLimits kShort{.network = std::chrono::seconds(30)};
+    if (const auto stays = remover_.remove_in(orphan.region, orphan.cluster, {}, kShort))
+      throw Error(*stays);
   }
 }
 

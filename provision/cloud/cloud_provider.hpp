@@ -33,6 +33,9 @@ class CloudProvider final : public Provider {
                          const state::ProviderSpec& wanted) const override;
   void rename(const state::Cluster& cluster, const Cancel& cancel) override;
   state::Network prepare(const state::Cluster& cluster, bool may_be_there) override;
+  std::vector<IpRange> open_ranges(const state::Cluster& cluster, const Cancel& cancel) override;
+  void close_ranges(const state::Cluster& cluster, std::span<const IpRange> ranges,
+                    const Cancel& cancel) override;
   Storage storage(const state::Cluster& cluster) const override;
   Places places(const state::Cluster& cluster) const override;
   state::Network network_at(const state::Cluster& cluster, std::size_t place) const override;
@@ -54,7 +57,7 @@ class CloudProvider final : public Provider {
                                          const Cancel& cancel) override;
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  void release(const state::Cluster& cluster) override;
+  std::optional<Error> release(const state::Cluster& cluster, const ReleaseLimits& limits) override;
   Orphans orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;
 

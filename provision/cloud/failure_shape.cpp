@@ -49,6 +49,8 @@ struct Shape {
 
 // The first row that fits counts.
 constexpr std::array kShapes = {
+    // Its message has the name of the call, which may have any of the words below.
+    Shape{FailureKind::invalid, [](std::string_view c) { return c.starts_with("invalidaction"); }},
     Shape{FailureKind::throttled,
           [](std::string_view c) {
             return has_any(c, {"throttl", "requestlimitexceeded", "toomanyrequests", "ratelimit",

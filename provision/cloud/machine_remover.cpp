@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t kRemovalsAtOnce = 8;
 /// The time after which a machine that is still alive is ordered to end again.
 constexpr std::chrono::seconds kRepeatAfter{5};
-/// The timeout for a network that is still in use.
-constexpr std::chrono::minutes kNetworkTimeout{10};
 
 /// Returns the ids of the machines behind `nodes`. A node whose request was never answered is found
 /// by its index.
@@ -76,32 +74,48 @@ bool MachineRemover::all_have_ended(const std::string& region, const state::Clus
   return is_empty;
 }
 
-void MachineRemover::remove_in(const std::string& region, const state::ClusterId& cluster,
-                               const Parts& known) {
+std::optional<Error> MachineRemover::remove_in(const std::string& region,
+                                               const state::ClusterId& cluster, const Parts& known,
+                                               const ReleaseLimits& limits) {
   Ordered ordered;
   for (const std::string& id : ended_)
     ordered.emplace(id, 0);
+  std::optional<std::chrono::milliseconds> empty_since;
   // Machines that were ordered to end a moment ago are not gone yet.
   for (Polling polling(wait_);;) {
     pause_for(polling, never_,
               "removing the resources of cluster " + cluster.value + " in " + region);
-    if (!all_have_ended(region, cluster, ordered, polling.waited())) continue;
-    try {
-      cloud_.remove_network(region, cluster, known);
-      return;
-    } catch (const Error& e) {
-      if (e.kind() != ErrorKind::conflict || polling.waited() > kNetworkTimeout) throw;
+    if (all_have_ended(region, cluster, ordered, polling.waited())) {
+      if (!empty_since) empty_since = polling.elapsed();
+      try {
+        cloud_.remove_network(region, cluster, known);
+        return std::nullopt;
+      } catch (const Error& e) {
+        if (e.kind() != ErrorKind::conflict) throw;
+        const auto in_use_for = polling.elapsed() - *empty_since;
+        if (in_use_for >= limits.network || polling.elapsed() > limits.in_all) return e;
+      }
     }
+    if (polling.elapsed() > limits.in_all)
+      throw Error(ErrorKind::timeout, "its machines in " + region +
+                                          " were ordered to end, and have not all ended within "
+                                          "the time limit");
   }
 }
 
-void MachineRemover::remove(const state::Cluster& cluster) {
+std::optional<Error> MachineRemover::remove(const state::Cluster& cluster,
+                                            const ReleaseLimits& limits) {
   const auto regions = regions_of(cluster);
   const std::string here = place_of(cluster).site.region;
   const Parts known = own_parts(cluster);
-  throw_first(parallel_map(std::span(regions), kRemovalsAtOnce, [&](const std::string& region) {
-    remove_in(region, cluster.id, region == here ? known : Parts());
-  }));
+  const auto results =
+      parallel_map(std::span(regions), kRemovalsAtOnce, [&](const std::string& region) {
+        return remove_in(region, cluster.id, region == here ? known : Parts(), limits);
+      });
+  throw_first(results);
+  for (const auto& stays : results)
+    if (stays.value()) return stays.value();
+  return std::nullopt;
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -22,12 +23,14 @@ class MachineRemover {
   /// Orders the machines of `nodes` to end. Returns once the cloud has accepted.
   void end(const state::Cluster& cluster, std::span<const state::Node> nodes);
 
-  /// Ends everything of the cluster in the regions of all its planned places.
-  void remove(const state::Cluster& cluster);
+  /// Ends everything of the cluster in the regions of all its planned places. Returns the refusal
+  /// if only a network is left, because something else uses it.
+  std::optional<Error> remove(const state::Cluster& cluster, const ReleaseLimits& limits);
 
-  /// Ends everything of the cluster in a region. If the network is still in use, looks again for a
-  /// machine that the cloud did not list before. `known` are the parts on record.
-  void remove_in(const std::string& region, const state::ClusterId& cluster, const Parts& known);
+  /// Does the same in one region. While the network is in use, looks again for a machine that the
+  /// cloud did not list before. `known` are the parts on record.
+  std::optional<Error> remove_in(const std::string& region, const state::ClusterId& cluster,
+                                 const Parts& known, const ReleaseLimits& limits);
 
  private:
   /// The last order to end each machine, as a time since the waiting began.

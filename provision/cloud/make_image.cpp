@@ -54,7 +54,7 @@ std::string ask(Cloud& cloud, const ImageRequest& request, const Wait& wait, con
 }
 
 OwnImage await_image(Cloud& cloud, const ImageRequest& request, const Wait& wait,
-                     const Cancel& cancel) {
+                     const Cancel& cancel, milliseconds timeout) {
   for (Polling polling(wait);; polling.pause(cancel)) {
     const auto found = look(cloud, request.region, request.marks.made_of, cancel);
     if (found && found->state == ImageState::available) return *found;
@@ -66,6 +66,9 @@ OwnImage await_image(Cloud& cloud, const ImageRequest& request, const Wait& wait
     if (!found && polling.waited() >= kUnlistedAtMost)
       throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + request.name +
                                          " was accepted but is not listed");
+    if (polling.waited() >= timeout)
+      throw Error(ErrorKind::timeout, std::string(cloud.name()) + ": image " + request.name +
+                                          " is not available in time");
   }
 }
 
@@ -87,18 +90,18 @@ std::optional<OwnImage> find_image(Cloud& cloud, const std::string& region,
 }
 
 OwnImage make_image(Cloud& cloud, const ImageRequest& request, Asked asked, const Wait& wait,
-                    const Cancel& cancel) {
+                    const Cancel& cancel, milliseconds timeout) {
   remove_failed(cloud, request, cancel);
   const bool is_awaited = asked == Asked::perhaps && !cloud.limits().knows_images_again;
   if (is_awaited && !await_listing(cloud, request, wait, kUnlistedAtMost, cancel).empty())
-    return await_image(cloud, request, wait, cancel);
+    return await_image(cloud, request, wait, cancel, timeout);
   find_or_make(
       [&] {
         const auto found = find_image(cloud, request.region, request.marks.made_of, cancel);
         return found ? found->image.id : std::string();
       },
       [&] { return ask(cloud, request, wait, cancel); }, wait, cancel);
-  return await_image(cloud, request, wait, cancel);
+  return await_image(cloud, request, wait, cancel, timeout);
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -20,12 +20,23 @@ bool is_there(const Machine& machine) {
          machine.state != MachineState::failed;
 }
 
-/// Returns " (on laptop, 2026-11-22 07:18:00Z)"; "" for any other text.
+/// Returns "anna@laptop on 2026-11-22 at 07:18 UTC"; "" for any other text. Earlier versions wrote
+/// no user.
 std::string taken_text(const std::string& mark) {
   if (mark.size() <= kTimeDigits + 1 || mark[8] != 'T' || mark[kTimeDigits] != '_') return {};
   const auto part = [&](std::size_t at, std::size_t size) { return mark.substr(at, size); };
-  return " (on " + printable(mark.substr(kTimeDigits + 1)) + ", " + part(0, 4) + "-" + part(4, 2) +
-         "-" + part(6, 2) + " " + part(9, 2) + ":" + part(11, 2) + ":" + part(13, 2) + "Z)";
+  std::string who = mark.substr(kTimeDigits + 1);
+  if (const auto end = who.rfind('_'); end != std::string::npos) who[end] = '@';
+  return printable(who) + " on " + part(0, 4) + "-" + part(4, 2) + "-" + part(6, 2) + " at " +
+         part(9, 2) + ":" + part(11, 2) + " UTC";
+}
+
+/// Returns the text with '-' for each letter that a cloud may refuse in a tag.
+std::string plain(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    plain += is_ascii_letter_or_digit(c) || c == '-' || c == '.' ? c : '-';
+  return plain;
 }
 
 std::string names_in(std::span<const Machine> all) {
@@ -57,16 +68,17 @@ bool is_owned_by(const Machine& machine, const std::string& owner) {
   return machine.marks.owner.empty() || machine.marks.owner == owner;
 }
 
-std::string owner_text(const Machine& machine) {
-  return "state directory " + printable(machine.marks.owner) + taken_text(machine.taken);
+std::string owner_text(const std::string& owner, const std::string& taken) {
+  const std::string directory = "state directory " + printable(owner);
+  const std::string who = taken_text(taken);
+  return who.empty() ? directory : who + " (" + directory + ")";
 }
 
-std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host) {
-  std::string mark = utc_text(now, "%Y%m%dT%H%M%SZ") + "_";
-  for (const char c : host) {
-    const bool is_plain = is_ascii_letter_or_digit(c) || c == '-' || c == '.';
-    mark += is_plain ? c : '-';
-  }
+std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view user,
+                       std::string_view host) {
+  constexpr std::size_t kLongestUser = 12;  // So that the host has room, too.
+  const std::string mark = utc_text(now, "%Y%m%dT%H%M%SZ") + "_" +
+                           plain(user.substr(0, kLongestUser)) + "_" + plain(host);
   return mark.substr(0, kLongestTag);
 }
 
@@ -99,9 +111,8 @@ std::vector<Machine> machines_named(std::span<const Machine> all, const std::str
     return is_there(machine) && owners.contains(machine.marks.cluster.value);
   });
   if (meant.empty())
-    throw Error(ErrorKind::not_found, "no machine there carries the mark of cluster '" +
-                                          printable(name) + "'" +
-                                          (id.empty() ? "" : " " + printable(id)) +
+    throw Error(ErrorKind::not_found, "no machine carries the mark of cluster '" + printable(name) +
+                                          "'" + (id.empty() ? "" : " " + printable(id)) +
                                           "; clusters that have machines: " + names_in(all));
   if (owners.size() == 1) return meant;
   std::string text;

@@ -13,11 +13,14 @@ namespace fastgpu::provision::cloud {
 /// machine without a mark belongs to every owner.
 bool is_owned_by(const Machine& machine, const std::string& owner);
 
-/// Returns "state directory 1a2b3c4d (on laptop, 2026-11-22 07:18:00Z)".
-std::string owner_text(const Machine& machine);
+/// Returns "anna@laptop on 2026-11-22 at 07:18 UTC (state directory 1a2b3c4d)", from the mark of
+/// an owner and Tags::taken; "state directory 1a2b3c4d" if `taken` is empty or unknown.
+std::string owner_text(const std::string& owner, const std::string& taken);
 
-/// Returns Tags::taken for a takeover by the machine `host`: "20261122T071800Z_laptop".
-std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host);
+/// Returns Tags::taken for a takeover by a user of the machine `host`:
+/// "20261122T071800Z_anna_laptop".
+std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view user,
+                       std::string_view host);
 
 /// Returns the clusters that have a machine of an owner other than `owner`.
 std::set<state::ClusterId> clusters_of_others(std::span<const Machine> machines,

@@ -84,7 +84,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"access-check", "", run_access_check},
     Subcommand{"access-add", "LINE", run_access_add},
     Subcommand{"access-identify", "", run_access_identify},
-    Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
+    Subcommand{"access-remove", "MARK [CLUSTER]", run_access_remove},
     Subcommand{"lease-take", "[--take-over] [--break] HOLDER SECONDS WHO", run_lease_take},
     Subcommand{"lease-drop", "HOLDER", run_lease_drop},
     Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},

@@ -52,6 +52,7 @@ class Database {
 
   /// Begins or ends the run of the node's machine, as the node's row requires.
   void note_run(const Node& node);
+  void begin_run(const ClusterId& cluster, int index);
   void end_run(const ClusterId& cluster, int index);
 
  private:

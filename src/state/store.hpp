@@ -56,6 +56,10 @@ class Store {
   /// Returns the runs of all machines since the creation, including those of removed nodes.
   /// put_node() and erase_node() record them.
   std::vector<Run> runs(const ClusterId& cluster) const;
+  /// Records that the machine of a node runs, or no longer runs, whatever the node's state is. Each
+  /// does nothing if that is on record.
+  void begin_run(const ClusterId& cluster, int index);
+  void end_run(const ClusterId& cluster, int index);
   /// Replaces the runs of a cluster whose record comes from another state directory.
   void put_runs(const ClusterId& cluster, const std::vector<Run>& runs);
 

@@ -28,17 +28,28 @@ bool Database::has_second_tables() {
 void Database::note_run(const Node& node) {
   if (is_off(node)) return end_run(node.cluster, node.index);
   if (node.state == NodeState::deleting) return;  // It may have been stopped before.
+  begin_run(node.cluster, node.index);
+}
+
+void Database::begin_run(const ClusterId& cluster, int index) {
   write("store:note_run",
         "INSERT INTO runs(cluster, position, began) SELECT ?, ?, ? WHERE NOT EXISTS(SELECT 1 FROM"
         " runs WHERE cluster=? AND position=? AND ended IS NULL)"
         " ON CONFLICT DO UPDATE SET ended=NULL",
-        node.cluster.value, node.index, to_column(std::chrono::system_clock::now()),
-        node.cluster.value, node.index);
+        cluster.value, index, to_column(std::chrono::system_clock::now()), cluster.value, index);
 }
 
 void Database::end_run(const ClusterId& cluster, int index) {
   write("store:end_run", "UPDATE runs SET ended=? WHERE cluster=? AND position=? AND ended IS NULL",
         to_column(std::chrono::system_clock::now()), cluster.value, index);
+}
+
+void Store::begin_run(const ClusterId& cluster, int index) {
+  database_->begin_run(cluster, index);
+}
+
+void Store::end_run(const ClusterId& cluster, int index) {
+  database_->end_run(cluster, index);
 }
 
 void Store::put_runs(const ClusterId& cluster, const std::vector<Run>& runs) {

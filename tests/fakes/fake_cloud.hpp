@@ -65,15 +65,18 @@ class FakeCloud final : public provision::cloud::Cloud {
     return offered;
   }
   std::vector<provision::cloud::Offer> offered;  ///< In every region, whatever is wished.
-  std::vector<provision::cloud::Image> images(const std::string&, const std::string& name,
+  std::set<std::string> bare_regions;  ///< Without images, key pairs and networks of the user.
+  std::vector<provision::cloud::Image> images(const std::string& region, const std::string& name,
                                               const std::string&, const Cancel&) override {
     if (name == "none") return {};
+    if (!name.empty() && bare_regions.contains(region))
+      throw Error(ErrorKind::not_found, "there is no image '" + name + "' in " + region);
     return {{.id = newest_image}};
   }
   std::string public_key(const std::string& region, const std::string& key_pair,
                          const Cancel&) override {
-    if (key_pair == "unknown")
-      throw Error(ErrorKind::not_found, "there is no key pair 'unknown' in " + region);
+    if (key_pair == "unknown" || bare_regions.contains(region))
+      throw Error(ErrorKind::not_found, "there is no key pair '" + key_pair + "' in " + region);
     return "ssh-rsa " + key_pair + region;
   }
   std::vector<provision::cloud::OwnImage> own_images(const std::string& region,
@@ -102,7 +105,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
   void check_network(const provision::cloud::Site& site, const std::string& vpc,
                      const Cancel&) override {
-    if (!vpcs.contains(vpc))
+    if (!vpcs.contains(vpc) || bare_regions.contains(site.region))
       throw Error(ErrorKind::not_found, "there is no VPC '" + vpc + "' in " + site.region);
   }
   std::set<std::string> vpcs;  ///< The networks of the user, in every region.
@@ -110,9 +113,19 @@ class FakeCloud final : public provision::cloud::Cloud {
                                        const Cancel&) override {
     network_wishes.push_back(request);
     if (on_network) on_network(request.site);
+    for (const IpRange& range : request.ssh_from)
+      if (!contains(open, range)) open.push_back(range);
     networks.insert(request.marks.cluster.value);
     return {{"subnet", "subnet-" + request.site.zone}};
   }
+  std::vector<IpRange> open_ranges(const provision::cloud::NetworkRequest&,
+                                   const Cancel&) override {
+    return open;
+  }
+  void close_ranges(const provision::cloud::NetworkRequest& request, const Cancel&) override {
+    std::erase_if(open, [&](const IpRange& range) { return contains(request.ssh_from, range); });
+  }
+  std::vector<IpRange> open{};  ///< The ranges that networks admit.
   void remove_network(const std::string&, const state::ClusterId& cluster,
                       const provision::cloud::Parts& known) override {
     const std::lock_guard lock(mutex_);

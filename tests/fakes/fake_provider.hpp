@@ -41,7 +41,9 @@ class FakeProvider final : public provision::Provider {
   std::vector<std::string> renamed{};  ///< The names that clusters were given.
   int create_calls = 0;
   int destroy_calls = 0;
-  std::optional<Error> unusable{};   ///< Why this place cannot be used.
+  std::optional<Error> network_in_use{};             ///< Why no network can be removed.
+  std::vector<provision::ReleaseLimits> releases{};  ///< The limits of each release.
+  std::optional<Error> unusable{};                   ///< Why this place cannot be used.
   std::optional<Error> unlisted{};   ///< Why its machines and orphans cannot be listed.
   std::optional<Error> not_asked{};  ///< Why this place is not asked for orphans.
 
@@ -139,13 +141,16 @@ class FakeProvider final : public provision::Provider {
     return results;
   }
 
-  void release(const state::Cluster& cluster) override {
+  std::optional<Error> release(const state::Cluster& cluster,
+                               const provision::ReleaseLimits& limits) override {
+    releases.push_back(limits);
     edit([&](json& books) {
       for (auto machine = books["machines"].begin(); machine != books["machines"].end();)
         machine = (*machine)["cluster"] == cluster.id.value ? books["machines"].erase(machine)
                                                             : std::next(machine);
-      books["networks"].erase(cluster.id.value);
+      if (!network_in_use) books["networks"].erase(cluster.id.value);
     });
+    return network_in_use;
   }
 
   provision::Orphans orphans(std::span<const state::ClusterId> known) override {

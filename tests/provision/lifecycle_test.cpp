@@ -140,6 +140,26 @@ TEST_CASE("deleting removes everything, and a second time there is nothing to de
   CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::not_found);
 }
 
+TEST_CASE("a cancel before a deletion is on record deletes nothing") {
+  WorkshopWorld world;
+  world.create();
+  bool is_committed = false;
+  world.shop.cancel.request();
+  const Error e =
+      failure_of([&] { delete_cluster(world.tools, kDemo, [&] { is_committed = true; }); });
+  CHECK(e.kind() == ErrorKind::interrupted);
+  CHECK(!is_committed);
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::running);
+  CHECK(world.shop.provider.machines() == 2);
+}
+
+TEST_CASE("a cancel after a deletion is on record does not stop it") {
+  WorkshopWorld world;
+  world.create();
+  delete_cluster(world.tools, kDemo, [&] { world.shop.cancel.request(); });
+  world.check_nothing_left();
+}
+
 TEST_CASE("deleting again finishes what failed half-way") {
   WorkshopWorld world;
   world.create(3);
@@ -226,6 +246,21 @@ TEST_CASE("scaling up adds nodes, scaling down removes the highest") {
   CHECK(scale_cluster(world.tools, kDemo, 2).nodes.at(1).name.value == "demo-4");
   CHECK(world.shop.store.open_intents().empty());
   CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 0); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("a cancel before a scaling down is on record removes no node") {
+  WorkshopWorld world;
+  world.create(3);
+  world.shop.cancel.request();
+  CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 1); }).kind() == ErrorKind::interrupted);
+  CHECK(world.shop.provider.machines() == 3);
+}
+
+TEST_CASE("a cancel after a scaling down is on record does not stop it") {
+  WorkshopWorld world;
+  world.create(3);
+  scale_cluster(world.tools, kDemo, 1, [&] { world.shop.cancel.request(); });
+  CHECK(world.shop.provider.machines() == 1);
 }
 
 TEST_CASE("scaling up that fails leaves the cluster as it was") {

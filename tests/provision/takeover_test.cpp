@@ -129,6 +129,21 @@ TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it")
   CHECK(world.shop.provider.machines() == 2);
 }
 
+TEST_CASE("the owner of a cluster is known after its machines are gone, until it is taken back") {
+  WorkshopWorld world;
+  const ClusterView made = world.create();
+  CHECK(refresh_cluster(world.tools, kDemo).owner.empty());
+  world.shop.provider.taken_by = "state directory them";
+  CHECK(refresh_cluster(world.tools, kDemo).owner == "state directory them");
+  world.shop.provider.taken_by = "";
+  CHECK(refresh_cluster(world.tools, kDemo).owner.empty());
+  world.shop.provider.taken_by = "state directory them";
+  refresh_cluster(world.tools, kDemo);
+  for (const state::Node& node : made.nodes)
+    world.shop.provider.lose_machine(node.token);
+  CHECK(refresh_cluster(world.tools, kDemo).owner == "state directory them");
+}
+
 TEST_CASE("a cluster that is to be forgotten is asked about, which is reported until the answer") {
   const std::vector<std::string> wanted = {"> asking local for the machines of cluster demo", "<"};
   WorkshopWorld world;

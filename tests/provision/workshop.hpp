@@ -95,6 +95,7 @@ class RecordedEvents final : public provision::ClusterEvents {
   void asked() override { questions.emplace_back("<"); }
   void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
   void left_behind(std::string_view sentence) override { left.emplace_back(sentence); }
+  void network_shared(std::string_view sentence) override { shared.emplace_back(sentence); }
   void moving_on(std::string_view reason) override { moves.emplace_back(reason); }
   void replacing(std::string_view reason) override { replaced.emplace_back(reason); }
   void shrunk(std::size_t wanted, std::size_t got) override {
@@ -107,6 +108,7 @@ class RecordedEvents final : public provision::ClusterEvents {
   std::vector<std::string> steps;
   std::vector<std::string> questions;  ///< "> " and the question, and "<" after its answer.
   std::vector<std::string> left;
+  std::vector<std::string> shared;
   std::vector<std::string> nodes;
 };
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/counted.hpp"
-#include "base/parallel.hpp"
+#include "cli/commands/cloud/region_rows.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
@@ -25,20 +25,15 @@ struct FoundImage {
   OwnImage image;
 };
 
-/// Returns the images with the given name or id. Throws if a region cannot be asked, because the
-/// image may be there.
+/// Returns the images with the given name or id. Warns of regions that cannot be asked.
 std::vector<FoundImage> find_images(Context& context, const DeleteImageOptions& options) {
-  const auto places = places_of(context, options.place);
-  const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {
-    return place.cloud->own_images(place.region, context.cancel());
-  });
-  context.cancel().check();
-  std::vector<FoundImage> found;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    for (const OwnImage& image : answers[i].value())
+  return found_in_regions<FoundImage>(context, options.place, [&](const CloudPlace& place) {
+    std::vector<FoundImage> found;
+    for (const OwnImage& image : place.cloud->own_images(place.region, context.cancel()))
       if (image.image.id == options.name || image.image.name == options.name)
-        found.push_back({places[i], image});
-  return found;
+        found.push_back({place, image});
+    return found;
+  });
 }
 
 FoundImage the_one(Context& context, const DeleteImageOptions& options) {

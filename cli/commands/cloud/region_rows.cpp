@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "base/parallel.hpp"
-#include "provision/cloud/survey.hpp"
-
 namespace fastgpu::cli {
 
 std::shared_ptr<CloudOptions> describe_looking(Arguments& arguments) {
@@ -20,26 +17,15 @@ std::shared_ptr<CloudOptions> describe_shopping(Arguments& arguments) {
   return options;
 }
 
-std::vector<Row> rows_of(Context& context, const CloudOptions& options,
-                         const std::function<std::vector<Row>(const CloudPlace&)>& ask) {
-  const auto places = places_of(context, options);
-  const auto answers = parallel_map(std::span(places), places.size(), ask);
-  context.cancel().check();
-  std::vector<Row> rows;
-  provision::cloud::RegionAnswers heard;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    provision::cloud::RegionName where(places[i].cloud->name(), places[i].region);
-    if (!answers[i].ok()) {
-      heard.failed.emplace_back(std::move(where), answers[i].error());
-      continue;
-    }
-    heard.answered.push_back(std::move(where));
-    std::ranges::copy(answers[i].value(), std::back_inserter(rows));
-  }
+void warn_of_failures(Context& context, const provision::cloud::RegionAnswers& heard) {
   if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
   for (const std::string& reason : provision::cloud::reasons(heard))
     context.ui().warn(reason);
-  return rows;
+}
+
+std::vector<Row> rows_of(Context& context, const CloudOptions& options,
+                         const std::function<std::vector<Row>(const CloudPlace&)>& ask) {
+  return found_in_regions<Row>(context, options, ask);
 }
 
 void show_rows(Context& context, const char* kind, std::vector<Column> columns,

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/program/arguments.hpp"
 #include "cli/program/context.hpp"
 #include "cli/ui/view.hpp"
+#include "provision/cloud/survey.hpp"
 
 namespace fastgpu::cli {
 
@@ -26,8 +28,33 @@ struct Row {
   std::string name;
 };
 
-/// Calls `ask` for every cloud in every region at once. Regions that fail are left out, and each
-/// reason is reported once. Throws if all fail.
+/// Warns of the regions that failed, once for each reason. Throws if all failed.
+void warn_of_failures(Context& context, const provision::cloud::RegionAnswers& heard);
+
+/// Calls `ask` for every cloud in every region at once, and returns all that is found. Regions that
+/// fail are left out, and each reason is reported once. Throws if all fail.
+template <class Item>
+std::vector<Item> found_in_regions(Context& context, const CloudOptions& options,
+                                   const std::function<std::vector<Item>(const CloudPlace&)>& ask) {
+  const auto places = places_of(context, options);
+  auto answers = parallel_map(std::span(places), places.size(), ask);
+  context.cancel().check();
+  std::vector<Item> found;
+  provision::cloud::RegionAnswers heard;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    provision::cloud::RegionName where(places[i].cloud->name(), places[i].region);
+    if (!answers[i].ok()) {
+      heard.failed.emplace_back(std::move(where), answers[i].error());
+      continue;
+    }
+    heard.answered.push_back(std::move(where));
+    std::ranges::move(std::move(answers[i]).value(), std::back_inserter(found));
+  }
+  warn_of_failures(context, heard);
+  return found;
+}
+
+/// Returns such rows.
 std::vector<Row> rows_of(Context& context, const CloudOptions& options,
                          const std::function<std::vector<Row>(const CloudPlace&)>& ask);
 

@@ -10,6 +10,7 @@
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/takeover.hpp"
 #include "provision/cloud/known_names.hpp"
+#include "provision/cluster_file/host_word.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -36,6 +37,7 @@ int run(Context& context, AttachClusterOptions options) {
   for (const std::string& region : options.request.regions)
     provision::cloud::check_identifier("--region", region);
   if (!options.request.id.empty()) provision::cloud::check_identifier("--id", options.request.id);
+  provision::check_user(options.request.user);
   options.request.name = parse_cluster_name(options.name);
   options.request.ssh_from = parse_ssh_from(options.ssh_from);
   warn_of_world(context.ui(), options.request.ssh_from);

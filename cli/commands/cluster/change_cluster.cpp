@@ -10,6 +10,7 @@
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/app.hpp"
 #include "cli/ui/view.hpp"
+#include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "envs/environments/record.hpp"
 #include "state/directory.hpp"
@@ -97,7 +98,8 @@ int for_each_cluster(Context& context, const Names& names, std::string_view kind
   for (const std::string& name : names) {
     results.push_back({.cluster = name});
     const Outcome<void>& outcome = results.back().outcome = attempt([&] {
-      context.cancel().check();
+      if (context.cancel().requested())
+        throw Error(ErrorKind::interrupted, "interrupted before this cluster: nothing was changed");
       act(name);
     });
     if (!outcome.ok()) code = std::max(code, exit_code(outcome.error().kind()));
@@ -116,6 +118,13 @@ void add_job_steps(Context& context, std::vector<std::string>& steps, const stat
                    const Nodes& nodes) {
   for (const std::string& job : running_jobs(context, cluster, nodes, JobSource::record))
     steps.push_back("end job " + job + ", which is on record as running");
+}
+
+void add_bake_steps(Context& context, std::vector<std::string>& steps,
+                    const state::Cluster& cluster, const Nodes& nodes) {
+  for (const NodeName& node : baked_nodes(context, cluster.id))
+    if (contains(nodes, node, &state::Node::name))
+      steps.push_back("put node " + node.value + " back after an unfinished image");
 }
 
 Nodes in_state(const Nodes& nodes, state::NodeState state) {

@@ -54,6 +54,10 @@ void add_steps(std::vector<std::string>& steps, const std::string& what, const N
 void add_job_steps(Context& context, std::vector<std::string>& steps, const state::Cluster& cluster,
                    const Nodes& nodes);
 
+/// Adds the restoration of each of `nodes` of which an image is being made.
+void add_bake_steps(Context& context, std::vector<std::string>& steps,
+                    const state::Cluster& cluster, const Nodes& nodes);
+
 Nodes in_state(const Nodes& nodes, state::NodeState state);
 
 /// Suggests the commands that give new nodes the environments of the others.

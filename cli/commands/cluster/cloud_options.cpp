@@ -14,6 +14,7 @@
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/cloud/known_names.hpp"
+#include "provision/cloud/named_parts.hpp"
 #include "provision/cloud/user_data.hpp"
 #include "provision/providers.hpp"
 #include "ssh/keys.hpp"
@@ -390,7 +391,9 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   provision::cloud::MachineRequest request = plan.spec.request;
   request.rdma = plan.spec.rdma;
   plan.offers = provision::cloud::without_dear(
-      asked(context, clouds, options.region, request, rates), request);
+      provision::cloud::with_named_parts(asked(context, clouds, options.region, request, rates),
+                                         clouds, plan.spec, context.cancel()),
+      request);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "no zone can provide " + counted(nodes, "such node") + ": " +
                                          provision::cloud::why_none(plan.offers, request) +

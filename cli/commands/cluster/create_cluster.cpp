@@ -347,8 +347,10 @@ void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCl
               ", a range that this command does not name");
 }
 
-void tell_unchanged(Ui& ui, const provision::ClusterView& view) {
+void tell_unchanged(Context& context, const provision::ClusterView& view) {
+  Ui& ui = context.ui();
   const std::string name = view.cluster.name.value;
+  refuse_ended(context, view.cluster);
   if (view.cluster.state == state::ClusterState::degraded)
     ui.warn("cluster " + name + " already exists but is degraded: `" +
             provision::start_command(view.cluster.name, view.nodes) + "` makes all nodes run");
@@ -436,7 +438,7 @@ int run(Context& context, const CreateClusterOptions& options) {
   context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);
   if (spec.scheduler != state::Scheduler::none) record_scheduler(tools, spec.name, spec.scheduler);
   if (made.kind == provision::PlanKind::unchanged) {
-    tell_unchanged(ui, made.view);
+    tell_unchanged(context, made.view);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
   } else {
     keep_guards(context, spec.name, GuardUpdate::created,

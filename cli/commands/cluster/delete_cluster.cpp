@@ -3,11 +3,13 @@
 
 #include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/cluster/unfinished_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/ui/view.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
+#include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
@@ -88,20 +90,47 @@ bool may_delete(Context& context, const ChangeOptions& options, const Names& nam
   return false;
 }
 
-void delete_one(Context& context, const ChangeOptions& options, const std::string& name) {
-  const state::Cluster cluster = find_cluster(context, name);
+/// Returns the failure of a deletion. An interruption before the deletion was on record says that
+/// nothing was deleted and what still costs money.
+Error not_deleted(Context& context, const ClusterName& name, const Error& failure) {
+  const auto cluster = context.store().find_cluster(name);
+  if (failure.kind() != ErrorKind::interrupted || !cluster ||
+      cluster->state == state::ClusterState::deleting)
+    return failure;
+  return {failure.kind(), std::string(failure.what()) + "; cluster " + name.value +
+                              " was not deleted: " + running_text(context, *cluster) +
+                              "; `fastgpu delete cluster " + name.value + "` deletes it"};
+}
+
+void delete_one(Context& context, const ChangeOptions& options, const std::string& given) {
+  const state::Cluster cluster = find_cluster(context, given);
+  const std::string& name = cluster.name.value;
+  context.set_stop_notice("stopping; cluster " + name + " is not deleted");
   context.set_interrupt_hint("cluster " + name +
-                             " is partly deleted; remove the rest with: " + "fastgpu gc");
-  const provision::Tools tools = tools_for(context, options);
-  provision::check_may_delete(tools, cluster.name);
-  stop_leaving_jobs(context, cluster, context.store().nodes(cluster.id), "its cluster was deleted");
-  remove_scheduler(context, cluster,
-                   in_state(context.store().nodes(cluster.id), state::NodeState::running));
-  // From here on, a request to stop does not stop the deletion: machines would run on, unrecorded.
-  context.set_stop_notice("finishing the deletion of cluster " + name +
-                          "; Ctrl-C again leaves it half done");
-  provision::delete_cluster(tools, cluster.name);
-  context.set_stop_notice("stopping delete cluster");
+                             " was not deleted; to delete it: fastgpu delete cluster " + name);
+  const Names images = unfinished_images(context, cluster.id);
+  try {
+    const provision::Tools tools = tools_for(context, options);
+    // An earlier deletion that was interrupted is finished by now.
+    if (!context.store().find_cluster(cluster.id)) return;
+    provision::check_may_delete(tools, cluster.name);
+    const Nodes nodes = context.store().nodes(cluster.id);
+    stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
+    remove_scheduler(context, cluster, in_state(nodes, state::NodeState::running));
+    provision::delete_cluster(tools, cluster.name, [&] {
+      context.set_stop_notice("finishing the deletion of cluster " + name +
+                              "; Ctrl-C again leaves it half done");
+      context.set_interrupt_hint("cluster " + name +
+                                 " is partly deleted; remove the rest with: fastgpu gc");
+    });
+  } catch (const Error& e) {
+    throw not_deleted(context, cluster.name, e);
+  }
+  context.set_stop_notice("interrupting delete cluster");
+  for (const std::string& image : images)
+    context.ui().warn("image " + image + " was being created from a node of cluster " + name +
+                      " and stays; it costs money until it is deleted: fastgpu delete image " +
+                      image);
 }
 
 int run_delete(Context& context, const ChangeOptions& options) {

@@ -5,6 +5,7 @@
 #include "base/host_names.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/cluster/guard_options.hpp"
 #include "cli/commands/cluster/money_options.hpp"
@@ -12,6 +13,7 @@
 #include "cli/commands/shared/cluster_options.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/commands/show/views.hpp"
+#include "cli/program/consent.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/lookup.hpp"
@@ -26,8 +28,12 @@ namespace {
 struct GuardClusterOptions : ClusterOptions {
   GuardOptions guards;
   std::vector<std::string> exchange_rates;
+  bool yes = false;
   bool dry_run = false;
 };
+
+/// An end within this time is as good as a deletion now. It is asked about.
+constexpr std::chrono::minutes kEndIsNear{1};
 
 std::string text_of(const std::optional<std::chrono::seconds>& time) {
   return time ? to_string(std::chrono::milliseconds(*time)) : "-";
@@ -72,6 +78,33 @@ void show_guards(Context& context, const state::Cluster& cluster, const GuardSta
                       utc_text(status.end->when));
 }
 
+/// Returns when and why the guards delete the cluster, if that is at once or within kEndIsNear: "at
+/// once, because its life of 5s is over"; empty if they leave more time. This command ends the time
+/// without contact.
+std::string sudden_end(const GuardStatus& status, state::TimePoint now) {
+  if (status.ended || !status.bound || status.bound->when > now + kEndIsNear) return {};
+  const bool is_over = status.bound->when <= now;
+  const bool is_cost = status.bound->cause == provision::EndCause::max_cost;
+  return (is_over ? "at once, because " : "within a minute, because then ") +
+         provision::reason_of(status.guards, status.bound->cause) +
+         (is_cost ? " (" + cost_text(status) + " so far)" : "");
+}
+
+/// Returns true if the guards leave the cluster time, or if the user agrees to its deletion.
+bool may_guard(Context& context, const GuardClusterOptions& options,
+               const state::Cluster& cluster) {
+  const state::TimePoint now = std::chrono::system_clock::now();
+  const state::Cluster wanted = guarded(context, options, cluster);
+  const std::string end = sudden_end(guard_status_of(context.store(), wanted, now), now);
+  if (end.empty() || has_consent(context, options.yes)) return true;
+  const auto affected = affected_by(context, {cluster.name.value});
+  const std::string question = "With these guards cluster " + cluster.name.value + " is deleted " +
+                               end + ". " + question_of("Delete", affected);
+  if (consents(context, options.yes, question)) return true;
+  context.ui().note("nothing changed");
+  return false;
+}
+
 int plan(Context& context, const GuardClusterOptions& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   provision::require_ours(context.tools(), cluster);
@@ -80,6 +113,8 @@ int plan(Context& context, const GuardClusterOptions& options) {
   if (status.end && status.due) status.end->when = *status.due;
   status.end = held(context, wanted, status.end);
   show_guards(context, wanted, status);
+  const std::string end = sudden_end(status, std::chrono::system_clock::now());
+  if (!end.empty()) context.ui().warn("the cluster would be deleted " + end);
   context.ui().note("dry run: nothing was changed");
   return 0;
 }
@@ -100,6 +135,7 @@ int run(Context& context, const GuardClusterOptions& options) {
   if (options.dry_run) return plan(context, options);
   const ClusterName name = parse_cluster_name(options.name);
   const bool is_question = says_nothing(options.guards);
+  if (!is_question && !may_guard(context, options, find_cluster(context, options.name))) return 1;
   if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
   arrange_guards(context, find_cluster(context, options.name).id, GuardUpdate::guarded,
                  Scope::nodes);
@@ -117,6 +153,7 @@ Action make_guard_cluster_command(Arguments& arguments) {
   describe_cluster_options(arguments, *options);
   describe_guard_options(arguments, options->guards);
   describe_exchange_rates(arguments, options->exchange_rates);
+  describe_consent(arguments, options->yes);
   describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

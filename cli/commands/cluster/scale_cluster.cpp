@@ -3,15 +3,18 @@
 #include "base/counted.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/cluster/plan_table.hpp"
+#include "cli/commands/cluster/unfinished_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
+#include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/open_bakes.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -36,6 +39,7 @@ int plan_scale(Context& context, const ClusterName& name, std::size_t wanted) {
   const auto scaling = provision::plan_scale(context.tools(), name, static_cast<int>(wanted));
   std::vector<std::string> steps;
   add_job_steps(context, steps, scaling.cluster, scaling.removed);
+  add_bake_steps(context, steps, scaling.cluster, scaling.removed);
   add_steps(steps, "delete node", scaling.removed);
   add_steps(steps, "create node", scaling.added);
   if (!scaling.added.empty())
@@ -56,6 +60,35 @@ bool may_remove(Context& context, const ChangeOptions& options, const state::Clu
   return false;
 }
 
+/// Scales the cluster from `present` nodes to `wanted`.
+provision::ClusterView scale(Context& context, const ChangeOptions& options,
+                             const state::Cluster& cluster, std::size_t present,
+                             std::size_t wanted) {
+  const provision::Tools tools = tools_for(context, options);
+  if (wanted > present) {
+    provision::plan_scale(tools, cluster.name, *options.nodes);  // Refuses before a price is shown.
+    show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
+  }
+  const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);
+  if (!leaving.empty()) {
+    put_bakes_back(context, tools, cluster.name);
+    provision::check_not_baking(context.store(), cluster, leaving, "removing");
+    stop_leaving_jobs(context, cluster, leaving, "its cluster was scaled down");
+    remove_scheduler(context, cluster, leaving);
+  }
+  const auto view = in_time(context, tools.deadline, [&] {
+    return provision::scale_cluster(tools, cluster.name, *options.nodes, [&] {
+      context.set_stop_notice("finishing the removal of " + counted(leaving.size(), "node") +
+                              "; Ctrl-C again leaves it half done");
+    });
+  });
+  if (wanted > present) complete_first_contact(context, tools, cluster);
+  keep_guards(context, cluster.name, GuardUpdate::changed);
+  publish_record(context, cluster.name);
+  arrange_scheduler(context, cluster.name);
+  return view;
+}
+
 int run_scale(Context& context, const ChangeOptions& options) {
   if (!options.nodes) throw Error(ErrorKind::usage, "scale cluster: --nodes is missing");
   const state::Cluster cluster = find_cluster(context, options.name);
@@ -63,27 +96,12 @@ int run_scale(Context& context, const ChangeOptions& options) {
   const auto wanted = static_cast<std::size_t>(*options.nodes);
   if (options.dry_run) return plan_scale(context, cluster.name, wanted);
   if (wanted < present && !may_remove(context, options, cluster, wanted)) return 1;
-  context.set_interrupt_hint("cluster " + options.name +
-                             " is partly scaled; finish with: fastgpu gc");
-  const provision::Tools tools = tools_for(context, options);
-  if (wanted > present) {
-    provision::plan_scale(tools, cluster.name, *options.nodes);  // Refuses before a price is shown.
-    show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
-  }
-  if (wanted < present) {
-    const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);
-    stop_leaving_jobs(context, cluster, leaving, "its cluster was scaled down");
-    remove_scheduler(context, cluster, leaving);
-    context.set_stop_notice("finishing the removal of " + counted(leaving.size(), "node") +
-                            "; Ctrl-C again leaves it half done");
-  }
-  const auto view = in_time(context, tools.deadline, [&] {
-    return provision::scale_cluster(tools, cluster.name, *options.nodes);
-  });
-  if (wanted > present) complete_first_contact(context, tools, cluster);
-  keep_guards(context, cluster.name, GuardUpdate::changed);
-  publish_record(context, cluster.name);
-  arrange_scheduler(context, cluster.name);
+  const std::string& name = cluster.name.value;
+  const UnfinishedChange change = {cluster.name, "scaled",
+                                   "fastgpu scale cluster " + name + " --nodes " +
+                                       std::to_string(wanted) + (wanted < present ? " --yes" : "")};
+  const auto view = continued_by(context, change,
+                                 [&] { return scale(context, options, cluster, present, wanted); });
   show_cluster(context, view);
   if (wanted > present) show_environments_to_bring(context, cluster);
   return 0;

@@ -2,6 +2,7 @@
 #include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
 #include "cli/commands/cluster/plan_table.hpp"
+#include "cli/commands/cluster/unfinished_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/workflows/cluster_guards.hpp"
@@ -10,6 +11,7 @@
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
 #include "cli/workflows/static_answers.hpp"
+#include "provision/guard_end.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -23,8 +25,11 @@ int plan_start(Context& context, const ChangeOptions& options, const Names& name
         provision::look_before_change(context.tools(), find_cluster(context, name).name);
     const Nodes stopped = in_state(view.nodes, state::NodeState::stopped);
     const Nodes lost = in_state(view.nodes, state::NodeState::lost);
-    if (!stopped.empty() || (options.replace_lost && !lost.empty()))
-      context.tools().providers(view.cluster.provider).check_usable();
+    if (!stopped.empty() || (options.replace_lost && !lost.empty())) {
+      auto& provider = context.tools().providers(view.cluster.provider);
+      provision::check_guards_let_run(context.store(), view, provider.price_per_hour(view.cluster));
+      provider.check_usable();
+    }
     add_steps(steps, "start node", stopped);
     if (options.replace_lost) add_steps(steps, "create a new machine for lost node", lost);
   }
@@ -32,7 +37,7 @@ int plan_start(Context& context, const ChangeOptions& options, const Names& name
 }
 
 /// Warns of lost nodes. Throws conflict if no node runs because of them: nothing was started.
-void tell_lost(Ui& ui, const provision::ClusterView& view) {
+void tell_lost(Context& context, const provision::ClusterView& view) {
   const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
   if (lost == 0) return;
   const std::string& name = view.cluster.name.value;
@@ -41,9 +46,10 @@ void tell_lost(Ui& ui, const provision::ClusterView& view) {
   const std::string told = counted(lost, "node") + (is_one ? " is" : " are") + " lost: `" +
                            provision::start_command(view.cluster.name, view.nodes) + "` replaces " +
                            (is_one ? "it" : "them");
+  if (!is_any_running) refuse_ended(context, view.cluster);
   if (!is_any_running)
     throw Error(ErrorKind::conflict, "no node of cluster " + name + " runs: " + told);
-  ui.warn("cluster " + name + ": " + told);
+  context.ui().warn("cluster " + name + ": " + told);
 }
 
 /// Shows what the started nodes cost. Asks nothing, because the user agreed to this price
@@ -58,11 +64,8 @@ void show_cost_of_start(Context& context, const state::Cluster& cluster) {
                     ") for " + plan_price(plan, count));
 }
 
-provision::ClusterView start_one(Context& context, const ChangeOptions& options,
-                                 const std::string& given) {
-  const state::Cluster cluster = find_cluster(context, given);
-  const ClusterName& name = cluster.name;
-  show_cost_of_start(context, cluster);
+provision::ClusterView start(Context& context, const ChangeOptions& options,
+                             const ClusterName& name) {
   const provision::Tools tools = tools_for(context, options);
   auto view =
       in_time(context, tools.deadline, [&] { return provision::start_cluster(tools, name); });
@@ -72,13 +75,24 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
     view = in_time(context, tools.deadline,
                    [&] { return provision::replace_lost_nodes(tools, name); });
   else
-    tell_lost(context.ui(), view);
+    tell_lost(context, view);
   if (lost == 0 || options.replace_lost) complete_first_contact(context, tools, view.cluster);
   keep_guards(context, name, GuardUpdate::changed);
   publish_record(context, name);
   arrange_scheduler(context, name);
   if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
   return view;
+}
+
+provision::ClusterView start_one(Context& context, const ChangeOptions& options,
+                                 const std::string& given) {
+  const state::Cluster cluster = find_cluster(context, given);
+  const ClusterName& name = cluster.name;
+  show_cost_of_start(context, cluster);
+  const UnfinishedChange change = {
+      name, "started",
+      "fastgpu start cluster " + name.value + (options.replace_lost ? " --replace-lost" : "")};
+  return continued_by(context, change, [&] { return start(context, options, name); });
 }
 
 int run_start(Context& context, const ChangeOptions& options) {

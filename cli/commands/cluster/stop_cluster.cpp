@@ -2,10 +2,12 @@
 
 #include "base/join.hpp"
 #include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/cluster/unfinished_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "provision/lifecycle.hpp"
 
@@ -19,6 +21,7 @@ int plan_stop(Context& context, const Names& names) {
         provision::look_before_change(context.tools(), find_cluster(context, name).name);
     const Nodes running = in_state(view.nodes, state::NodeState::running);
     add_job_steps(context, steps, view.cluster, running);
+    add_bake_steps(context, steps, view.cluster, running);
     add_steps(steps, "stop node", running);
   }
   return show_dry_run(context.ui(), "stop cluster", joined(names), steps);
@@ -39,11 +42,15 @@ bool may_stop(Context& context, const ChangeOptions& options, const Names& names
 provision::ClusterView stop_one(Context& context, const ChangeOptions& options,
                                 const std::string& given) {
   const ClusterName name = find_cluster(context, given).name;
-  const provision::Tools tools = tools_for(context, options);
-  auto view =
-      in_time(context, tools.deadline, [&] { return provision::stop_cluster(tools, name); });
-  keep_guards(context, name, GuardUpdate::changed, Scope::cloud_only);
-  return view;
+  const UnfinishedChange change = {name, "stopped", "fastgpu stop cluster " + name.value};
+  return continued_by(context, change, [&] {
+    const provision::Tools tools = tools_for(context, options);
+    put_bakes_back(context, tools, name);
+    auto view =
+        in_time(context, tools.deadline, [&] { return provision::stop_cluster(tools, name); });
+    keep_guards(context, name, GuardUpdate::changed, Scope::cloud_only);
+    return view;
+  });
 }
 
 int run_stop(Context& context, const ChangeOptions& options) {

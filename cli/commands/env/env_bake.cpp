@@ -1,6 +1,8 @@
 // env bake: makes a machine image of a node that has a complete environment.
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "base/ascii.hpp"
 #include "cli/commands/commands.hpp"
@@ -22,6 +24,7 @@ struct EnvBakeOptions {
   EnvTarget target;
   std::string name;
   std::string image;
+  std::optional<std::chrono::milliseconds> timeout;
   bool dry_run = false;
 };
 
@@ -163,8 +166,26 @@ std::optional<OwnImage> image_there(Context& context, const Bake& bake) {
                                       context.cancel());
 }
 
+/// What decides that two images are the same: the parts of made_of().
+constexpr const char* kCompared = "the same environment, base image and driver";
+
+/// Throws conflict if the image that is there, or is being made, has another name than the user
+/// wants.
+void check_name(const EnvBakeOptions& options, const std::string& name, ImageState state) {
+  if (options.image.empty() || options.image == name) return;
+  const bool is_pending = state == ImageState::pending;
+  throw Error(ErrorKind::conflict, "image " + name +
+                                       (is_pending ? " is being created with " : " has ") +
+                                       kCompared + ": use it, or delete it first to create " +
+                                       options.image + " (`fastgpu delete image " + name + "`)");
+}
+
 int show_there(Context& context, const Bake& bake, const OwnImage& image) {
-  context.ui().note("image " + image.image.name + " already exists with the same content");
+  const std::string& name = image.image.name;
+  context.ui().note("image " + name + " already exists with " + kCompared +
+                    "; other files of the node are not compared. To create it anew, delete it "
+                    "first: fastgpu delete image " +
+                    name);
   context.ui().show(view_of(bake.cluster.provider, bake.request.region, image));
   return 0;
 }
@@ -182,8 +203,13 @@ int run(Context& context, const EnvBakeOptions& options) {
   held.look();  // Throws if the cluster is not ours any more.
   Bake bake = bake_of(context, held.cluster(), options, candidate, sight);
   const auto unfinished = unfinished_bake(context, held.cluster(), bake.request.marks.made_of);
-  if (unfinished) bake = *unfinished;
+  if (unfinished) {
+    check_name(options, unfinished->request.name, ImageState::pending);
+    bake = *unfinished;
+  }
+  bake.timeout = options.timeout.value_or(provision::cloud::kImageTimeout);
   const auto there = image_there(context, bake);
+  if (there) check_name(options, there->image.name, there->state);
   if (there && there->state == ImageState::available && !unfinished)
     return show_there(context, bake, *there);
   check_no_job_runs(context, held.cluster());
@@ -202,6 +228,8 @@ Action make_env_bake_command(Arguments& arguments) {
   auto options = std::make_shared<EnvBakeOptions>();
   describe_named_environment(arguments, options->name, options->target);
   arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
+  arguments.duration("--timeout", "Give up after the cloud has taken this long (2h)",
+                     options->timeout);
   arguments.flag("--dry-run", "Show the steps, without running them", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

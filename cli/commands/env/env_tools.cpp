@@ -181,8 +181,9 @@ std::vector<HostResult<agent::Records>> EnvCluster::call(
 }
 
 std::vector<EnvBuild> find_builds(const EnvCluster& cluster, const std::string& name) {
-  const auto looked =
-      envs::look_at_nodes(cluster.access(), cluster.hosts(), cluster.prefix_for(name));
+  const envs::NodeAccess access = cluster.access();
+  const auto looked = envs::look_at_nodes(access, cluster.hosts(), cluster.prefix_for(name));
+  access.cancel.check();  // Nodes that were not asked seem to have nothing.
   std::vector<EnvBuild> builds;
   for (std::size_t i = 0; i < looked.size(); ++i) {
     if (!looked[i].ok()) continue;

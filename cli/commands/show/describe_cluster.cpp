@@ -22,7 +22,7 @@ Action make_describe_cluster_command(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
     const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
-    const auto& [cluster, nodes, status, notices] = shown;
+    const auto& [cluster, nodes, status, notices, owner] = shown;
     Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes) {

@@ -292,6 +292,7 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   out["id"] = cluster.id.value;
   out["provider"] = cluster.provider;
   out["state"] = state::to_string(cluster.state);
+  if (!shown.owner.empty()) out["taken over by"] = shown.owner;
   if (open.unfinished > 0)
     out["unfinished"] = counted(open.unfinished, "change") +
                         ", in progress or interrupted: fastgpu gc finishes interrupted ones";

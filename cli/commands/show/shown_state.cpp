@@ -50,7 +50,8 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
     auto notices = notices_of(context, view.cluster, view.nodes);
     for (const Notice& notice : notices)
       warn_of(context.messages(), notice);
-    return {std::move(view.cluster), std::move(view.nodes), status, std::move(notices)};
+    return {std::move(view.cluster), std::move(view.nodes), status, std::move(notices),
+            std::move(view.owner)};
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(cluster.name.value + ": showing the last known state: " + e.what());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/json.hpp"
 #include "base/time_text.hpp"
 #include "cli/commands/shared/machine.hpp"
@@ -137,6 +138,7 @@ Json cluster_fields(const ClusterAndNodes& shown) {
   }
   fields["machine"] = machine_fields(shown.cluster);
   fields.update(guard_fields(shown.status));
+  fields["owner"] = word_or_null(shown.owner);
   fields["taken_back"] = Json::array();
   for (const Notice& notice : shown.notices)
     fields["taken_back"].push_back({{"node", notice.node.value},
@@ -191,7 +193,7 @@ Json to_json(const state::Cluster& cluster) {
   out["state"] = state::to_string(cluster.state);
   out["slots"] = cluster.slots;
   out["user"] = cluster.user;
-  out["network"] = text.network;
+  out["network"] = embedded(text.network);
   out["created"] = utc_text(cluster.created);
   out["spec"] = embedded(text.spec);
   return out;
@@ -268,6 +270,32 @@ Json to_json(const state::Job& job) {
   return out;
 }
 
+namespace {
+
+/// Returns true if a guard ends the cluster, or has ended it.
+bool has_end(const ClusterAndNodes& shown) {
+  return shown.owner.empty() && (shown.status.end || shown.status.ended);
+}
+
+/// Returns true if nodes are being made or removed, by another process or by one that died.
+bool has_unfinished_nodes(const ClusterAndNodes& shown) {
+  return contains(shown.nodes, state::NodeState::creating, &state::Node::state) ||
+         contains(shown.nodes, state::NodeState::deleting, &state::Node::state);
+}
+
+Cell state_cell(const ClusterAndNodes& shown) {
+  if (!shown.owner.empty()) return state_cell("taken over");
+  if (shown.status.ended) return state_cell("ended");
+  const state::ClusterState state = shown.cluster.state;
+  Cell cell = state_cell(state::to_string(state));
+  const bool is_whole_change =
+      state == state::ClusterState::creating || state == state::ClusterState::deleting;
+  if (!is_whole_change && has_unfinished_nodes(shown)) cell.text += ", unfinished";
+  return cell;
+}
+
+}  // namespace
+
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
   view.when_empty = "no clusters; create one: fastgpu create cluster demo --nodes 2";
@@ -278,7 +306,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
                         {"SLOTS", false, Fit::optional},
                         {"PRICE"},
                         {"COST"},
-                        {"ENDS", true},
+                        {"ENDS", std::ranges::none_of(clusters, has_end)},
                         {"AGE", false, Fit::optional},
                         {"TYPE", true},
                         {"ZONE", true},
@@ -288,20 +316,22 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
-    const auto& [cluster, nodes, status, notices] = shown;
+    const auto& [cluster, nodes, status, notices, owner] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
     const MachineSummary machine = machine_of(cluster);
-    view.table.rows.push_back({cluster.name.value, cluster.provider,
-                               state_cell(status.ended ? "ended" : state::to_string(cluster.state)),
-                               running_of_all(nodes), std::to_string(slots), price_cell(status),
-                               cost_text(status), end_text(status, now), age(cluster.created, now),
-                               or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),
-                               or_dash(network_word(cluster)), cluster.id.value});
+    const bool is_ours = owner.empty();
+    view.table.rows.push_back(
+        {cluster.name.value, cluster.provider, state_cell(shown), running_of_all(nodes),
+         std::to_string(slots), is_ours ? price_cell(status) : "-",
+         is_ours ? cost_text(status) : "-", is_ours ? end_text(status, now) : "-",
+         age(cluster.created, now), or_dash(machine.type), or_dash(machine.zone),
+         or_dash(machine.gpus), or_dash(network_word(cluster)), cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
+    item["unfinished"] = has_unfinished_nodes(shown);
     view.root["clusters"].push_back(std::move(item));
   }
   return view;
@@ -325,7 +355,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
                         {"PRICE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes, status, notices] : clusters) {
+  for (const auto& [cluster, nodes, status, notices, owner] : clusters) {
     const MachineSummary machine = machine_of(cluster);
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);

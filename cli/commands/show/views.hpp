@@ -20,6 +20,7 @@ struct ClusterAndNodes {
   std::vector<state::Node> nodes;
   GuardStatus status{};
   std::vector<Notice> notices{};
+  std::string owner{};  ///< See provision::ClusterView.
 };
 
 /// The report of a running node about its RDMA devices.

@@ -18,18 +18,20 @@ struct GcOptions {
   bool dry_run = false;
 };
 
-View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks) {
+View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks,
+             provision::GcMode mode) {
   View view;
   view.when_empty = "nothing to clean up";
   view.root = document("gc");
   view.root["settled"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};
+  const Cell success = mode == provision::GcMode::look ? Cell("dry run") : Cell("ok", Color::green);
   for (const provision::Settled& settled : all) {
     const bool is_done = settled.outcome.ok();
     const std::string error = is_done ? "" : settled.outcome.error().what();
     view.names.push_back(settled.cluster);
-    view.table.rows.push_back({settled.cluster, settled.what,
-                               is_done ? Cell("ok", Color::green) : Cell(error, Color::red)});
+    view.table.rows.push_back(
+        {settled.cluster, settled.what, is_done ? success : Cell(error, Color::red)});
     Json item;
     item["cluster"] = settled.cluster;
     item["what"] = settled.what;
@@ -59,18 +61,19 @@ int run(Context& context, const GcOptions& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
   context.ui().waiting("ending abandoned jobs");
   std::vector<provision::Settled> settled = settle_jobs(context, options);
+  // Before the guards, which may stop nodes that have keys only in their memory.
+  context.ui().waiting("looking for interrupted images");
+  for (provision::Settled& one : settle_bakes(context, options.dry_run))
+    settled.push_back(std::move(one));
   const auto carrying = options.dry_run ? Execution::dry_run : Execution::apply;
   context.ui().waiting("carrying out guards");
   for (provision::Settled& one : carry_out_guards(context, carrying))
-    settled.push_back(std::move(one));
-  context.ui().waiting("looking for interrupted images");
-  for (provision::Settled& one : settle_bakes(context, options.dry_run))
     settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));
   context.ui().end_progress();
   const std::vector<DiskReport> disks = report_full_disks(context);
-  context.ui().show(view_of(settled, disks));
+  context.ui().show(view_of(settled, disks, mode));
   for (const DiskReport& disk : disks)
     for (const std::string& line : lines_of(disk))
       context.ui().note(line);

@@ -38,7 +38,8 @@ cloud::CloudCall AlibabaApi::form(const AlibabaCall& call) const {
                                   {"Accept", "application/json"},
                                   {"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
-          .shown = cloud::shown(call.parameters)};
+          .shown = cloud::shown(call.parameters),
+          .outwaits_use = call.outwaits_use};
 }
 
 cloud::JsonAnswer AlibabaApi::call(const AlibabaCall& call, const Cancel& cancel) {

@@ -22,6 +22,9 @@ constexpr std::array kExceptions = {
     CodeMeaning{"SignatureNonceUsed", FailureKind::busy},
     CodeMeaning{"LastTokenProcessing", FailureKind::busy},
     CodeMeaning{"InvalidInstanceType.ValueNotSupported", FailureKind::stock},
+    // A type of disk that the cloud never has; "InvalidDiskCategory.NotSupported" is about a zone.
+    CodeMeaning{"InvalidDataDiskCategory.ValueNotSupported", FailureKind::invalid},
+    CodeMeaning{"InvalidSystemDiskCategory.ValueNotSupported", FailureKind::invalid},
     CodeMeaning{"OperationDenied.ResourceControl", FailureKind::stock},
     CodeMeaning{"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
     CodeMeaning{"InvalidSpotPriceLimit", FailureKind::price},

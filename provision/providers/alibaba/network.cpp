@@ -6,6 +6,7 @@
 #include "base/contains.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/cloud/range_texts.hpp"
 #include "provision/ids.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
@@ -192,24 +193,29 @@ std::vector<OpenPort> ways_into(Network& network, const std::string& group) {
   return ways;
 }
 
+/// Adds rule number `n`, which admits `way`.
+void add_rule(Parameters& rules, int n, const OpenPort& way) {
+  const bool is_ssh = way.first == "tcp";
+  const std::string rule = "Permissions." + std::to_string(n) + ".";
+  rules.emplace_back(rule + "IpProtocol", is_ssh ? "TCP" : "ALL");
+  rules.emplace_back(rule + "PortRange", is_ssh ? "22/22" : "-1/-1");
+  rules.emplace_back(rule + (is_ssh ? "SourceCidrIp" : "SourceGroupId"), way.second);
+  rules.emplace_back(rule + "Policy", "accept");
+  rules.emplace_back(rule + "Priority", "1");
+}
+
 /// Admits SSH from the requested addresses, and all traffic between the cluster's machines.
 void open_group(Network& network, const NetworkRequest& request, const cloud::FoundOrMade& group) {
   std::vector<OpenPort> there;
   if (!group.is_new) there = ways_into(network, group.id);
   Parameters rules = {{"SecurityGroupId", group.id}};
   int n = 0;
-  const auto add = [&](const OpenPort& way, const char* ports, const char* source) {
-    if (contains(there, way)) return;
-    const std::string rule = "Permissions." + std::to_string(++n) + ".";
-    rules.emplace_back(rule + "IpProtocol", way.first == "all" ? "ALL" : "TCP");
-    rules.emplace_back(rule + "PortRange", ports);
-    rules.emplace_back(rule + source, way.second);
-    rules.emplace_back(rule + "Policy", "accept");
-    rules.emplace_back(rule + "Priority", "1");
+  const auto add = [&](const OpenPort& way) {
+    if (!contains(there, way)) add_rule(rules, ++n, way);
   };
-  add({"all", group.id}, "-1/-1", "SourceGroupId");
+  add({"all", group.id});
   for (const IpRange& range : request.ssh_from)
-    add({"tcp", range.text()}, "22/22", "SourceCidrIp");
+    add({"tcp", range.text()});
   if (n > 0)
     network.call("ecs", "AuthorizeSecurityGroup", std::move(rules), "opening the security group");
 }
@@ -327,14 +333,41 @@ Parts AlibabaCloud::make_network(const NetworkRequest& request, const Cancel& ca
   return parts;
 }
 
+std::vector<IpRange> AlibabaCloud::open_ranges(const NetworkRequest& request,
+                                               const Cancel& cancel) {
+  Network network(api_, request.site.region, cancel);
+  std::vector<IpRange> ranges;
+  for (const Found& group : network.find(kGroup, marked(request.marks.cluster)))
+    for (const auto& [protocol, source] : ways_into(network, group.id))
+      if (protocol == "tcp") cloud::add_range(ranges, source);
+  return ranges;
+}
+
+void AlibabaCloud::close_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(api_, request.site.region, cancel);
+  for (const Found& group : network.find(kGroup, marked(request.marks.cluster))) {
+    Parameters rules = {{"SecurityGroupId", group.id}};
+    int n = 0;
+    for (const IpRange& range : request.ssh_from)
+      add_rule(rules, ++n, {"tcp", range.text()});
+    if (n > 0)
+      network.call("ecs", "RevokeSecurityGroup", std::move(rules), "closing the security group");
+  }
+}
+
 void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
                                   const Parts& known) {
   Network network(api_, region, never_);
   const auto remove_these = [&](const Kind& kind, const std::vector<Found>& parts) {
     for (const Found& part : parts) {
       const std::string doing = "removing " + part.id;
-      const auto failure = api_.try_call(
-          {kind.service, region, kind.removed_by, {{kind.id, part.id}}, doing}, never_);
+      const auto failure = api_.try_call({.service = kind.service,
+                                          .region = region,
+                                          .action = kind.removed_by,
+                                          .parameters = {{kind.id, part.id}},
+                                          .doing = doing,
+                                          .outwaits_use = false},
+                                         never_);
       if (failure && failure->kind != cloud::FailureKind::not_found)
         throw cloud::error_of(*failure, "alibaba: " + doing);
     }

@@ -40,6 +40,9 @@ class AwsCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkRequest& request, const Cancel& cancel) override;
+  std::vector<IpRange> open_ranges(const cloud::NetworkRequest& request,
+                                   const Cancel& cancel) override;
+  void close_ranges(const cloud::NetworkRequest& request, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster,
                       const cloud::Parts& known) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;

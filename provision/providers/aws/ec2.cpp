@@ -44,7 +44,8 @@ cloud::CloudCall Ec2::form(const Ec2Call& call, const std::string& service,
                       .headers = {{"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
           .shown = cloud::shown(call.parameters),
-          .is_repeatable = call.is_repeatable};
+          .is_repeatable = call.is_repeatable,
+          .outwaits_use = call.outwaits_use};
 }
 
 Ec2::Document Ec2::call(const Ec2Call& call, const Cancel& cancel) {

@@ -36,6 +36,7 @@ struct Ec2Call {
   /// The action for error messages: "launching 4 p4d.24xlarge in us-east-1a".
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
+  bool outwaits_use = true;   ///< Equal to cloud::Call's.
 };
 
 class Ec2 {

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <span>
 
+#include "base/join.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/cloud/range_texts.hpp"
 #include "provision/polling.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
@@ -79,7 +82,9 @@ class Network {
 
   /// Calls as `call` does; succeeds if the resource is gone already.
   void remove(const std::string& action, Parameters parameters, const std::string& doing) {
-    call_unless(cloud::FailureKind::not_found, made(action, std::move(parameters), doing));
+    Ec2Call call = made(action, std::move(parameters), doing);
+    call.outwaits_use = false;
+    call_unless(cloud::FailureKind::not_found, call);
   }
 
   /// Calls as `call` does; succeeds if it was done before, for example by a call whose answer was
@@ -131,6 +136,29 @@ class Network {
     return found;
   }
 
+  /// Returns the network interfaces in a VPC, as text: "eni-0a1b of i-0c2d". Each machine, load
+  /// balancer, database or mount target in a VPC has one there. Empty if the account may not list
+  /// them.
+  std::vector<std::string> interfaces_in(const std::string& vpc) {
+    Ec2Call call = made("DescribeNetworkInterfaces", {}, "looking for the users of " + vpc);
+    add_filter(call.parameters, 1, "vpc-id", {vpc});
+    std::vector<std::string> found;
+    try {
+      ec2_.pages(
+          call,
+          [&](const pugi::xml_node& root) {
+            for (const pugi::xml_node& one : items(root, "networkInterfaceSet"))
+              found.push_back(interface_text(one));
+          },
+          cancel_);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::denied) throw;
+    }
+    return found;
+  }
+
+  const std::string& region() const noexcept { return region_; }
+
   /// Returns the identity that `look` finds, or that of a new part. These calls have no idempotency
   /// tokens: after a lost answer, `look` is called again before another part is made. The first
   /// look is left out if the part cannot exist yet.
@@ -144,6 +172,13 @@ class Network {
  private:
   Ec2Call made(const std::string& action, Parameters parameters, const std::string& doing) const {
     return {region_, action, std::move(parameters), doing + " in " + region_};
+  }
+
+  static std::string interface_text(const pugi::xml_node& one) {
+    const std::string machine = one.child("attachment").child_value("instanceId");
+    const std::string owner = machine.empty() ? one.child_value("description") : machine;
+    return std::string(one.child_value("networkInterfaceId")) +
+           (owner.empty() ? "" : " of " + owner);
   }
 
   void call_unless(cloud::FailureKind fine, const Ec2Call& call) {
@@ -302,6 +337,15 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
   return false;
 }
 
+/// Adds rule number `n`: SSH from the range.
+void add_ssh_rule(Parameters& rules, int n, const IpRange& range) {
+  const std::string rule = "IpPermissions." + std::to_string(n) + ".";
+  rules.insert(rules.end(), {{rule + "IpProtocol", "tcp"},
+                             {rule + "FromPort", "22"},
+                             {rule + "ToPort", "22"},
+                             {rule + "IpRanges.1.CidrIp", range.text()}});
+}
+
 /// Returns the rules that the group lacks: SSH from the requested addresses, and all traffic
 /// between the cluster's machines. `group` is empty for a new group.
 Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
@@ -317,14 +361,26 @@ Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
     rule("Groups.1.GroupId", id);
   }
   for (const IpRange& range : request.ssh_from) {
-    if (allows(group, "tcp", range.text())) continue;
-    ++n;
-    rule("IpProtocol", "tcp");
-    rule("FromPort", "22");
-    rule("ToPort", "22");
-    rule("IpRanges.1.CidrIp", range.text());
+    if (!allows(group, "tcp", range.text())) add_ssh_rule(rules, ++n, range);
   }
   return rules;
+}
+
+/// Adds the ranges that the group admits to port 22.
+void add_open_ranges(const pugi::xml_node& group, std::vector<IpRange>& ranges) {
+  for (const pugi::xml_node& rule : items(group, "ipPermissions")) {
+    if (std::string_view(rule.child_value("ipProtocol")) != "tcp") continue;
+    for (const pugi::xml_node& range : items(rule, "ipRanges"))
+      cloud::add_range(ranges, range.child_value("cidrIp"));
+  }
+}
+
+void close_group(Network& network, const pugi::xml_node& group, const NetworkRequest& request) {
+  Parameters rules = {{"GroupId", group.child_value(kGroup.id)}};
+  int n = 0;
+  for (const IpRange& range : request.ssh_from)
+    if (allows(group, "tcp", range.text())) add_ssh_rule(rules, ++n, range);
+  if (n > 0) network.remove("RevokeSecurityGroupIngress", rules, "closing the security group");
 }
 
 void open_group(Network& network, const pugi::xml_node& group, const std::string& id,
@@ -376,6 +432,19 @@ std::string placement_group(const Work& work) {
       work.request.marks, work.there.contains(kPlacement.name));
 }
 
+/// Throws conflict, with the users, if something is left in the VPC.
+void check_is_empty(Network& network, const std::string& vpc) {
+  constexpr std::size_t kNamed = 5;
+  const auto users = network.interfaces_in(vpc);
+  if (users.empty()) return;
+  std::string names;
+  for (const std::string& user : std::span(users).first(std::min(kNamed, users.size())))
+    append_item(names, user);
+  if (users.size() > kNamed) names += " and " + std::to_string(users.size() - kNamed) + " more";
+  throw Error(ErrorKind::conflict,
+              "aws: " + vpc + " in " + network.region() + " is still used by " + names);
+}
+
 void detach(Network& network, const std::string& gateway, const std::string& vpc) {
   network.remove("DetachInternetGateway", {{"InternetGatewayId", gateway}, {"VpcId", vpc}},
                  "detaching " + gateway);
@@ -423,8 +492,23 @@ Parts AwsCloud::make_network(const NetworkRequest& request, const Cancel& cancel
   return parts;
 }
 
-/// Removes the cluster's parts. AWS refuses while machines are left; afterwards all parts inside
-/// the network can be removed at once.
+std::vector<IpRange> AwsCloud::open_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(ec2_, request.site.region, wait_, cancel);
+  std::vector<IpRange> ranges;
+  for (const pugi::xml_node& group : network.find(kGroup, marked(request.marks.cluster)).parts)
+    add_open_ranges(group, ranges);
+  return ranges;
+}
+
+void AwsCloud::close_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(ec2_, request.site.region, wait_, cancel);
+  const Listed found = network.find(kGroup, marked(request.marks.cluster));
+  for (const pugi::xml_node& group : found.parts)
+    close_group(network, group, request);
+}
+
+/// Removes the cluster's parts. Removes nothing of a network that something still uses. The gateway
+/// goes last, because whatever is left in the network loses its way out with it.
 void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
                               const Parts& /*known*/) {
   Network network(ec2_, region, wait_, never_);
@@ -433,19 +517,20 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
     network.remove(kind.removed_by, {{kind.parameter, id}}, "removing " + id);
   };
   const auto& vpcs = there[kVpc.name];
+  for (const auto& [id, marks] : vpcs)
+    check_is_empty(network, id);
   cloud::Tasks tasks;
   if (there.contains(kPlacement.name))
     tasks.emplace_back([&] { remove_placement_groups(network, cluster); });
   for (const Kind* kind : {&kGroup, &kSubnet})
     for (const auto& [id, marks] : there[kind->name])
       tasks.emplace_back([&, kind, part = id] { remove(*kind, part); });
-  for (const auto& [id, marks] : there[kGateway.name])
-    tasks.emplace_back([&, gateway = id] {
-      for (const auto& [vpc, its] : vpcs)
-        detach(network, gateway, vpc);
-      remove(kGateway, gateway);
-    });
   if (!tasks.empty()) cloud::at_once(tasks);
+  for (const auto& [gateway, marks] : there[kGateway.name]) {
+    for (const auto& [vpc, its] : vpcs)
+      detach(network, gateway, vpc);
+    remove(kGateway, gateway);
+  }
   for (const auto& [id, marks] : vpcs)
     remove(kVpc, id);
 }

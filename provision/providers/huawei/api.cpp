@@ -74,6 +74,7 @@ cloud::CloudCall Api::made(const HuaweiCall& call, const Cancel& cancel) {
           .request = std::move(request),
           .shown = shown(call.body, call.query),
           .is_repeatable = call.is_repeatable,
+          .outwaits_use = call.outwaits_use,
           .holds = call.holds};
 }
 

@@ -33,6 +33,7 @@ struct HuaweiCall {
   /// The action for error messages: "launching 4 p2s.2xlarge.8 in cn-north-4a".
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
+  bool outwaits_use = true;   ///< Equal to cloud::Call's.
 };
 
 /// The project in which a region's calls are made.

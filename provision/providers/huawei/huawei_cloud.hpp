@@ -45,6 +45,9 @@ class HuaweiCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkRequest& request, const Cancel& cancel) override;
+  std::vector<IpRange> open_ranges(const cloud::NetworkRequest& request,
+                                   const Cancel& cancel) override;
+  void close_ranges(const cloud::NetworkRequest& request, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster,
                       const cloud::Parts& known) override;
   /// Launches machines. Waits for the end of the cloud's job, because a lack of stock is reported

@@ -3,8 +3,10 @@
 // have one, because a name can be changed.
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
+#include "provision/cloud/range_texts.hpp"
 #include "provision/polling.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
@@ -182,7 +184,8 @@ class Network {
                           .action = std::string("Delete") + kind.noun,
                           .method = "DELETE",
                           .path = path,
-                          .doing = std::string("removing ") + kind.name + " " + id};
+                          .doing = std::string("removing ") + kind.name + " " + id,
+                          .outwaits_use = false};
     const auto reply = api_.try_call(call, cancel_);
     const auto* failure = std::get_if<cloud::Failure>(&reply);
     if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)
@@ -208,6 +211,21 @@ class Network {
       return group;
     };
     cloud::find_or_make(look, make, wait_, cancel_, false);
+  }
+
+  /// Removes a rule of a group. Succeeds for one that is gone already.
+  void forbid(const std::string& rule) {
+    const HuaweiCall call{
+        .service = "vpc",
+        .region = region_,
+        .action = "DeleteSecurityGroupRule",
+        .method = "DELETE",
+        .path = "/v1/{project}/security-group-rules/" + http::percent_encode(rule),
+        .doing = "closing the security group"};
+    const auto reply = api_.try_call(call, cancel_);
+    const auto* failure = std::get_if<cloud::Failure>(&reply);
+    if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)
+      throw cloud::error_of(*failure, "huawei: " + call.doing);
   }
 
  private:
@@ -276,6 +294,11 @@ std::string subnet_in(Network& network, const NetworkRequest& request,
   return network.await(kSubnet, std::move(subnet.part));
 }
 
+/// Returns true for a rule that admits a range to port 22.
+bool is_ssh_rule(const Answer& rule) {
+  return rule["direction"].text() == "ingress" && rule["protocol"].text() == "tcp";
+}
+
 /// Makes the group. Admits SSH from the requested addresses, and all traffic between the cluster's
 /// machines.
 std::string security_group(Network& network, const NetworkRequest& request) {
@@ -319,6 +342,25 @@ Parts HuaweiCloud::make_network(const NetworkRequest& request, const Cancel& can
                   },
                   [&] { group = security_group(network, request); }});
   return {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
+}
+
+std::vector<IpRange> HuaweiCloud::open_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(api_, request.site.region, wait_, cancel);
+  const JsonAnswer group = network.find_ours(kGroup, request);
+  std::vector<IpRange> ranges;
+  for (const Answer& rule : group["security_group_rules"].items())
+    if (is_ssh_rule(rule)) cloud::add_range(ranges, rule["remote_ip_prefix"].text());
+  return ranges;
+}
+
+void HuaweiCloud::close_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  Network network(api_, request.site.region, wait_, cancel);
+  const JsonAnswer group = network.find_ours(kGroup, request);
+  for (const Answer& rule : group["security_group_rules"].items()) {
+    std::vector<IpRange> its;
+    if (is_ssh_rule(rule)) cloud::add_range(its, rule["remote_ip_prefix"].text());
+    if (!its.empty() && contains(request.ssh_from, its.front())) network.forbid(rule["id"].text());
+  }
 }
 
 void HuaweiCloud::remove_network(const std::string& region, const state::ClusterId& cluster,

@@ -173,9 +173,11 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
   return results_of(tasks, folder, *record, InstanceState::gone);
 }
 
-void LocalProvider::release(const state::Cluster& cluster) {
+std::optional<Error> LocalProvider::release(const state::Cluster& cluster,
+                                            const ReleaseLimits& /*limits*/) {
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
   if (!folder.empty()) remove_all_of(config_, cluster.id.value, folder);
+  return std::nullopt;
 }
 
 Orphans LocalProvider::orphans(std::span<const state::ClusterId> known) {

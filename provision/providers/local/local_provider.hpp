@@ -36,7 +36,7 @@ class LocalProvider : public Provider {
                                          const Cancel& cancel) override;
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  void release(const state::Cluster& cluster) override;
+  std::optional<Error> release(const state::Cluster& cluster, const ReleaseLimits& limits) override;
   Orphans orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;
 

@@ -51,7 +51,10 @@ class StaticProvider final : public Provider {
   /// succeeds.
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  void release(const state::Cluster& /*cluster*/) override {}
+  std::optional<Error> release(const state::Cluster& /*cluster*/,
+                               const ReleaseLimits& /*limits*/) override {
+    return std::nullopt;
+  }
   Orphans orphans(std::span<const state::ClusterId> /*known*/) override { return {}; }
   void remove_orphan(const Orphan& /*orphan*/) override {}
 

@@ -5,6 +5,7 @@
 
 #include "http/urls.hpp"
 #include "provision/cloud/at_once.hpp"
+#include "provision/cloud/range_texts.hpp"
 #include "provision/providers/tencent/machines.hpp"
 #include "provision/providers/tencent/parts.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
@@ -99,13 +100,17 @@ json accept(const char* protocol, const char* port, const char* source, const st
   return {{"Protocol", protocol}, {"Port", port}, {source, who}, {"Action", "ACCEPT"}};
 }
 
+json accept_ssh(const IpRange& range) {
+  return accept("TCP", "22", "CidrBlock", range.text());
+}
+
 /// Admits SSH from the requested addresses, all traffic between the cluster's machines, and all
 /// outgoing traffic, because a new group blocks everything.
 void open_group(PartsCalls& network, const NetworkRequest& request,
                 const cloud::FoundOrMade& group) {
   json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group.id)});
   for (const IpRange& range : request.ssh_from)
-    in.push_back(accept("TCP", "22", "CidrBlock", range.text()));
+    in.push_back(accept_ssh(range));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
   const JsonAnswer policies = group.is_new ? JsonAnswer() : network.policies(group.id);
   const Answer there = policies.root();
@@ -151,6 +156,31 @@ void TencentCloud::check_network(const cloud::Site& site, const std::string& vpc
                                  const Cancel& cancel) {
   PartsCalls network(api_, wait_, site.region, cancel);
   subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+}
+
+std::vector<IpRange> TencentCloud::open_ranges(const NetworkRequest& request,
+                                               const Cancel& cancel) {
+  PartsCalls network(api_, wait_, request.site.region, cancel);
+  std::vector<IpRange> ranges;
+  for (const FoundPart& group : network.find_marked(kGroup, request.marks.cluster)) {
+    const JsonAnswer policies = network.policies(group.id);
+    for (const Answer& policy : policies["Ingress"].items())
+      if (http::same_word(policy["Protocol"].text(), "tcp"))
+        cloud::add_range(ranges, policy["CidrBlock"].text());
+  }
+  return ranges;
+}
+
+void TencentCloud::close_ranges(const NetworkRequest& request, const Cancel& cancel) {
+  PartsCalls network(api_, wait_, request.site.region, cancel);
+  for (const FoundPart& group : network.find_marked(kGroup, request.marks.cluster)) {
+    const JsonAnswer there = network.policies(group.id);
+    for (const IpRange& range : request.ssh_from) {
+      const json policies = json::array({accept_ssh(range)});
+      if (missing(policies, there["Ingress"]).empty())
+        network.remove_policies(group.id, "Ingress", policies);
+    }
+  }
 }
 
 Parts TencentCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {

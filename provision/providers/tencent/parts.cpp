@@ -80,7 +80,8 @@ void PartsCalls::remove(const Kind& kind, const std::string& id) {
                                       .region = region_,
                                       .action = kind.removed_by,
                                       .body = std::move(body),
-                                      .doing = doing},
+                                      .doing = doing,
+                                      .outwaits_use = false},
                                      cancel_);
   if (failure && failure->kind != cloud::FailureKind::not_found)
     throw cloud::error_of(*failure, "tencent: " + doing);
@@ -109,6 +110,20 @@ void PartsCalls::add_policies(const std::string& group, const char* direction,
        .doing = doing},
       cancel_);
   if (failure && failure->code != "UnsupportedOperation.DuplicatePolicy")
+    throw cloud::error_of(*failure, "tencent: " + doing);
+}
+
+void PartsCalls::remove_policies(const std::string& group, const char* direction,
+                                 const json& policies) {
+  const std::string doing = "closing the security group in " + region_;
+  const auto failure = api_.try_call(
+      {.service = "vpc",
+       .region = region_,
+       .action = "DeleteSecurityGroupPolicies",
+       .body = {{"SecurityGroupId", group}, {"SecurityGroupPolicySet", {{direction, policies}}}},
+       .doing = doing},
+      cancel_);
+  if (failure && failure->kind != cloud::FailureKind::not_found)
     throw cloud::error_of(*failure, "tencent: " + doing);
 }
 

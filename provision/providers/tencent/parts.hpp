@@ -99,6 +99,9 @@ class PartsCalls {
   /// Adds policies of one direction. Does nothing for an empty list.
   void add_policies(const std::string& group, const char* direction, const json& policies);
 
+  /// Removes policies of one direction. Succeeds for one that is gone already.
+  void remove_policies(const std::string& group, const char* direction, const json& policies);
+
  private:
   std::string make(const Kind& kind, const json& body);
 

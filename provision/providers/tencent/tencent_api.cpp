@@ -42,7 +42,8 @@ cloud::CloudCall TencentApi::form(const TencentCall& call) const {
           .region = call.region,
           .request = std::move(request),
           .shown = shown(call.body),
-          .is_repeatable = call.is_repeatable};
+          .is_repeatable = call.is_repeatable,
+          .outwaits_use = call.outwaits_use};
 }
 
 JsonAnswer TencentApi::call(const TencentCall& call, const Cancel& cancel) {

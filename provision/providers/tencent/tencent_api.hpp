@@ -25,6 +25,7 @@ struct TencentCall {
   /// The action for error messages: "launching 4 GN10X.2XLARGE40 in ap-guangzhou-3".
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
+  bool outwaits_use = true;   ///< Equal to cloud::Call's.
 };
 
 class TencentApi {

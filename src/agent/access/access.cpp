@@ -39,13 +39,13 @@ int run_access_add(Arguments arguments) {
 int run_access_remove(Arguments arguments) {
   OptionReader options(arguments);
   const std::string mark = options.take_word("the mark");
-  const std::string cluster = options.take_word("the cluster");
+  const std::string cluster = options.done() ? "" : options.take_word("the cluster");
   options.expect_end();
-  if (!is_hex(cluster))
+  if (!cluster.empty() && !is_hex(cluster))
     throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is not a cluster's identity");
   remove_authorized_key(mark);
   // This directory has the key with which this host logged in to the others.
-  std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);
+  if (!cluster.empty()) std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);
   return 0;
 }
 

@@ -195,10 +195,10 @@ TEST_CASE("the fields of what is described keep their names and their order in J
       append_item(keys, key, " ");
     return keys;
   };
-  CHECK(
-      keys_of({"describe", "cluster", "train", "-o", "json"}) ==
-      "schema name id provider state slots user network created spec machine price_per_hour "
-      "currency cost_so_far guards ends ends_because ended_because taken_back nodes open_intents");
+  CHECK(keys_of({"describe", "cluster", "train", "-o", "json"}) ==
+        "schema name id provider state slots user network created spec machine price_per_hour "
+        "currency cost_so_far guards ends ends_because ended_because owner taken_back nodes "
+        "open_intents");
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
         "cluster type region zone gpus market price_per_hour currency rdma_ports rdma_obstacle");

@@ -94,7 +94,7 @@ LocalMachines::~LocalMachines() {
     for (const auto& [id, index] : indexes_)
       nodes.push_back(node_of(index));
     provider_.destroy(cluster_, nodes);
-    provider_.release(cluster_);
+    provider_.release(cluster_, {});
     fs::remove_all(root_);
   } catch (const std::exception&) {
     // The rest can be found by the name of its folder; nothing is left to receive an error.

@@ -196,7 +196,7 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         other.refused(("attach", "cluster", "t", "--provider", "local"), 2, "log in")
         other.refused(("attach", "cluster", "t", "--provider", "static"), 2, "create cluster -f")
         other.refused(("attach", "cluster", "t"), 2, "--provider")
-        other.refused(attachment(other), 5, "no machine there")
+        other.refused(attachment(other), 5, "was searched in", other.about["region"])
         created(customer, nodes=1)
         customer.refused(("delete", "cluster", "t", "--forget"), 6, "no other state directory owns")
         wrong = user.folder / "wrong"
@@ -217,6 +217,69 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
+
+
+def keys_on(customer, name="t"):
+    words = ("exec", name, "--", "cat", "/root/.ssh/authorized_keys")
+    return customer.run(*words).out.decode().count("fastgpu-")
+
+
+def test_an_attach_that_fails_leaves_nothing_changed(user):
+    def failing(customer, other):
+        created(customer)
+        before = keys_on(customer)
+        wrong = user.folder / "wrong"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", wrong], check=True)
+
+        def words(*more, key=None):
+            others = {key_of(user): key or key_of(user), "127.0.0.1/32": "127.0.0.9/32"}
+            return (*[others.get(word, word) for word in attachment(other)], *more)
+
+        def is_closed(ssh_from):
+            closing = ("addip", "t", "--remove", "--ssh-from", ssh_from)
+            customer.refused(closing, 5, f"{ssh_from} may not log in", "127.0.0.1/32")
+
+        # Known before anything is changed.
+        other.refused(words(key="nokey"), 5, "does not exist")
+        other.refused(words("--user", "a b"), 2, "a b")
+        is_closed("127.0.0.9/32")
+        # Found out by the node.
+        done = other.refused(words(key=str(wrong)), 3)
+        assert_in("what it had changed is undone", done.err)
+        is_closed("127.0.0.9/32")
+        customer.run("stop", "cluster", "t")
+        other.refused(words("--start", key=str(wrong)), 3, "what it had changed is undone")
+        assert_equal([node["state"] for node in customer.nodes("t")], ["stopped"] * 2)
+        customer.run("start", "cluster", "t")
+        # The name is another cluster's here.
+        other.create("t", "--detach", nodes=1)
+        about = json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)
+        other.refused(words("--id", about["id"]), 6, "another cluster here")
+        other.run("delete", "cluster", "t", "--yes")
+        assert_equal(keys_on(customer), before, "a key is left")
+        is_closed("127.0.0.9/32")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, failing)
+
+
+def test_the_old_owner_is_shown_who_has_the_cluster(user):
+    def shown(customer, other):
+        created(customer, nodes=1)
+        other.run(*attachment(other))
+        listed = lambda: json.loads(customer.run("get", "clusters", "-o", "json").out)  # noqa: E731
+        owner = listed()["clusters"][0]["owner"]
+        assert_in("@", owner)
+        assert_in(" UTC (state directory ", owner)
+        assert_in("taken over", customer.run("get", "clusters").out.decode())
+        assert_in(owner, customer.run("describe", "cluster", "t").out.decode())
+        for words in (("stop", "cluster", "t"), ("delete", "cluster", "t", "--yes")):
+            customer.refused(words, 6, f"was taken over by {owner}")
+        other.run("delete", "cluster", "t", "--yes")
+        assert_equal(listed()["clusters"][0]["owner"], owner)
+        customer.run("delete", "cluster", "t", "--forget")
+
+    in_one_cloud(user, shown)
 
 
 def test_a_head_node_that_is_another_is_not_believed(user):
@@ -245,8 +308,8 @@ def test_a_stopped_cluster_is_started_where_that_is_wished(user):
     def starts(customer, other):
         created(customer)
         customer.run("stop", "cluster", "t")
-        # The lease of `stop` went down with its node.
-        other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))
+        # `stop` has given its lease back before the node went down.
+        other.run(*attachment(other, "--start"))
         assert_equal(
             [node["state"] for node in other.nodes("t")], ["running"] * 2, other.nodes("t")
         )

@@ -157,6 +157,9 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             again = bake(customer)
             assert_equal(json.loads(again.out)["id"], made["id"], again.err)
             assert_in("already exists", again.err)
+            assert_in("other files of the node are not compared", again.err)
+            words = ("env", "bake", "train", "-c", "t", "--image", "another")
+            customer.refused(words, 6, f"image {made['name']} has the same environment", "another")
             assert_equal(
                 customer.sim.control("calls")["counts"][cloud]["CreateImage"],
                 1,
@@ -218,12 +221,14 @@ def test_killed_anywhere_the_same_command_goes_on_and_makes_one_image(user):
 def test_interrupted_it_goes_on_and_gc_puts_the_node_back(user):
     with baker(user, "aws", nodes=2) as customer:
         customer.sim.settings(image_ms=60_000)
-        process = user.start("env", "bake", "train", "-c", "t", environment=customer.environment())
+        words = ("env", "bake", "train", "-c", "t")
+        process = user.start(*words, environment=customer.environment())
         assert_true(within(30, lambda: images(customer)), "no image comes")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1].decode()
         assert_equal(process.returncode, 130, said)
         assert_in("repeat the command to wait for it and to put t-1 back", said)
+        customer.refused((*words, "--timeout", "2s"), 124, "not available in time", "repeat")
         assert_in(
             "fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "nothing is hidden"
         )
@@ -232,11 +237,26 @@ def test_interrupted_it_goes_on_and_gc_puts_the_node_back(user):
             6,
             "still being created",
         )
+        continues = "`fastgpu env bake train --cluster t` completes it"
+        customer.refused(("stop", "cluster", "t"), 6, "stopping t-1", continues)
+        smaller = ("scale", "cluster", "t", "--nodes", "1", "--yes")
+        customer.refused(smaller, 6, "removing t-1", continues)
         assert_in("still being created", customer.run("gc", code=1).out.decode(), "gc")
         customer.sim.control("advance", {"seconds": 90})
         assert_in("put t-1 back", customer.run("gc").out.decode(), "gc")
         assert_not_in("fastgpu-bake", on_node(customer, "cat /proc/mounts", node=1), "still hidden")
         assert_in("already exists", bake(customer).err, "a second image")
+
+
+def test_a_stop_puts_the_node_of_an_interrupted_image_back(user):
+    with baker(user, "aws") as customer:
+        bake(customer, code=-signal.SIGKILL, environment={"FASTGPU_FAULT": "bake:made"})
+        assert_in(
+            "put node t-0 back", customer.run("stop", "cluster", "t", "--dry-run").out.decode()
+        )
+        customer.run("stop", "cluster", "t")
+        customer.run("start", "cluster", "t", "--timeout", "90s")
+        is_in_service(customer)
 
 
 def test_an_image_that_fails_is_removed_and_told(user):

@@ -272,6 +272,7 @@ def test_what_works_is_not_idle_and_its_life_ends_all_the_same(user):
             "off",
             "--max-life",
             f"{time.time() - created + 12:.0f}s",
+            "--yes",
         )
         if not has_timer(customer):
             assert_true(

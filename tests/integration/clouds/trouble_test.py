@@ -266,6 +266,64 @@ def test_a_stop_that_is_interrupted_says_what_runs_and_how_to_continue(user):
     with_customer(user, interrupted)
 
 
+def test_a_range_that_may_log_in_is_taken_away_again(user):
+    for cloud in ("aws", "alibaba", "tencent", "huawei"):
+
+        def closed(customer):
+            customer.create("t", "--detach", nodes=1)
+            words = ("addip", "t", "--ssh-from", "198.51.100.0/24")
+            customer.run(*words)
+            planned = customer.run(*words, "--remove", "--dry-run").out.decode()
+            assert_not_in("198.51.100.0/24", planned)
+            left = customer.run(*words, "--remove").out.decode()
+            assert_not_in("198.51.100.0/24", left)
+            assert_in("127.0.0.1/32", left)
+            said = ("198.51.100.0/24 may not log in", "127.0.0.1/32")
+            customer.refused((*words, "--remove"), 5, *said)
+            world = ("addip", "t", "--ssh-from", "0.0.0.0/0")
+            customer.refused(world, 2, "--yes")
+            customer.refused((*world, "--remove"), 5, "may not log in")
+            assert_in("0.0.0.0/0", customer.run(*world, "--yes").out.decode())
+            assert_not_in("0.0.0.0/0", customer.run(*world, "--remove").out.decode())
+            customer.run("delete", "cluster", "t", "--yes")
+            customer.check_nothing_is_left()
+
+        with_customer(user, closed, cloud)
+
+
+def test_an_image_is_sought_beside_regions_that_are_not_enabled(user):
+    def sought(customer):
+        words = ("delete", "image", "nosuch", "--cloud", "aws", "--yes")
+        done = customer.refused(words, 5, "no image created by fastgpu")
+        assert_in("warning", done.err)
+        assert_not_in("replace them there", done.err)
+
+    with_customer(user, sought)
+
+
+def test_machines_of_every_region_are_marked(user):
+    def marked(customer):
+        words = ["ap-shanghai" if w == "ap-guangzhou" else w for w in customer.creation("t")]
+        made = customer.run(*words, "--detach")
+        assert_not_in("warning", made.err)
+        customer.run("rename", "cluster", "t", "u")
+        customer.run("delete", "cluster", "u", "--yes")
+        customer.check_nothing_is_left()
+
+    with_customer(user, marked, "tencent")
+
+
+def test_the_end_of_a_cluster_is_a_column_of_the_list(user):
+    def ends(customer):
+        customer.create("t", "--detach", nodes=1)
+        assert_not_in("ENDS", customer.run("get", "clusters").out.decode())
+        customer.create("u", "--detach", "--max-life", "8h", nodes=1)
+        assert_in("ENDS", customer.run("get", "clusters").out.decode())
+        customer.run("delete", "cluster", "t", "u", "--yes")
+
+    with_customer(user, ends)
+
+
 def test_spot_machines_without_prices_are_no_larger_than_asked_for(user):
     def scarce(customer):
         for kind in json.loads(SCENARIO.read_text())["vendors"]["huawei"]["offers"]:

@@ -40,7 +40,7 @@ class LocalNodes {
 
   ~LocalNodes() {
     provider_.destroy(cluster_, state_);
-    provider_.release(cluster_);
+    provider_.release(cluster_, {});
     std::error_code ignored;
     std::filesystem::remove_all(root_, ignored);
   }

@@ -109,7 +109,7 @@ int run(provision::Provider& provider, const Arguments& arguments) {
     return print_all(provider.stop(cluster, nodes_of(arguments), cancel));
   if (arguments.verb == "delete") {
     const int code = print_all(provider.destroy(cluster, nodes_of(arguments)));
-    provider.release(cluster);
+    provider.release(cluster, {});
     return code;
   }
   if (arguments.verb == "destroy") return print_all(provider.destroy(cluster, nodes_of(arguments)));

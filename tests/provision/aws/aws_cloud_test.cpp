@@ -116,6 +116,54 @@ TEST_CASE_FIXTURE(Account, "what becomes of a machine is said once the cloud kno
   CHECK(calls == 3);
 }
 
+/// Lists a VPC, a subnet and a gateway as the cluster's parts.
+void list_parts(Script& script) {
+  script.answers["DescribeTags"] = [](const http::Request&) {
+    std::string tags;
+    for (const auto& [kind, id] : {std::pair("vpc", "vpc-1"), std::pair("subnet", "subnet-1"),
+                                   std::pair("internet-gateway", "igw-1")})
+      tags += std::string("<item><resourceType>") + kind + "</resourceType><resourceId>" + id +
+              "</resourceId></item>";
+    return Script::page("DescribeTags", "<tagSet>" + tags + "</tagSet>");
+  };
+}
+
+TEST_CASE_FIXTURE(Account, "nothing of a network is removed while something else lives in it") {
+  list_parts(script);
+  script.answers["DescribeNetworkInterfaces"] = [](const http::Request&) {
+    return Script::page("DescribeNetworkInterfaces",
+                        "<networkInterfaceSet>"
+                        "<item><networkInterfaceId>eni-1</networkInterfaceId>"
+                        "<attachment><instanceId>i-7</instanceId></attachment></item>"
+                        "<item><networkInterfaceId>eni-2</networkInterfaceId>"
+                        "<description>ELB app/mine</description></item>"
+                        "</networkInterfaceSet>");
+  };
+  const Error e = failure_of([&] { cloud.remove_network("us-east-1", {"c1"}, {}); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  for (const char* word : {"vpc-1 in us-east-1", "eni-1 of i-7", "eni-2 of ELB app/mine"})
+    CHECK(test::mentions(e, word));
+  for (const char* action : {"DetachInternetGateway", "DeleteInternetGateway", "DeleteSubnet"})
+    CHECK_FALSE(script.asked.contains(action));
+}
+
+TEST_CASE_FIXTURE(Account, "a gateway stays for as long as a subnet of its network stays") {
+  list_parts(script);
+  script.answers["DescribeNetworkInterfaces"] = [](const http::Request&) {
+    return Script::refusal("UnauthorizedOperation", "You are not authorized");
+  };
+  script.answers["DeleteSubnet"] = [](const http::Request&) {
+    return Script::refusal("DependencyViolation", "subnet-1 has dependencies");
+  };
+  CHECK(failure_of([&] { cloud.remove_network("us-east-1", {"c1"}, {}); }).kind() ==
+        ErrorKind::conflict);
+  CHECK_FALSE(script.asked.contains("DetachInternetGateway"));
+  script.answers.erase("DeleteSubnet");
+  cloud.remove_network("us-east-1", {"c1"}, {});
+  CHECK(script.asked["DetachInternetGateway"].size() == 1);
+  CHECK(script.asked["DeleteVpc"].size() == 1);
+}
+
 TEST_CASE_FIXTURE(Account,
                   "a security group is known by its cluster's tag, whatever it is called") {
   script.answers["DescribeTags"] = [](const http::Request&) {

@@ -42,6 +42,7 @@ class PlainDialect final : public Dialect {
     Failure failure{.kind = FailureKind::invalid, .code = response.body};
     if (response.status == 429) failure.kind = FailureKind::throttled;
     if (response.status == 503) failure.kind = FailureKind::busy;
+    if (response.status == 409) failure.kind = FailureKind::in_use;
     if (response.status == 401) failure.kind = FailureKind::credentials;
     if (response.body == "RequestExpired") failure.kind = FailureKind::clock_skew;
     return failure;
@@ -119,6 +120,19 @@ TEST_CASE(
   CHECK(bench.reports.attempts == std::vector<int>{1, 2, 3, 4});
   CHECK(bench.reports.failures[2] == "connection reset");
   CHECK(bench.waits.size() == 3);
+}
+
+TEST_CASE("a resource in use is tried again, except for a call whose caller waits by itself") {
+  CallerBench bench;
+  bench.answers({409, 200});
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
+  CallerBench impatient;
+  impatient.answers({503, 409, 200});
+  CloudCall removal = kCall;
+  removal.outwaits_use = false;
+  const Error e = failure_of([&] { impatient.caller.call(removal, "doing", impatient.cancel); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(impatient.http.sent.size() == 2);
 }
 
 TEST_CASE(

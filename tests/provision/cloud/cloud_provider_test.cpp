@@ -291,7 +291,7 @@ TEST_CASE(
   bench.cloud.end_after = 3;
   bench.cluster.network = CloudPlacement{.place = 2, .image = "i"};
   bench.create(1);
-  bench.provider.release(bench.cluster);
+  bench.provider.release(bench.cluster, {});
   CHECK(bench.alive() == 0);
   CHECK(bench.cloud.networks.empty());
   CHECK(bench.waits >= 3);
@@ -326,16 +326,45 @@ TEST_CASE("who was told to end, and is shown alive, is told again only after som
     bench.on_wait = [&bench, end = alive] {
       bench.cloud.all[0].state = bench.waited < end ? MachineState::running : MachineState::gone;
     };
-    bench.provider.release(bench.cluster);
+    bench.provider.release(bench.cluster, {});
     CHECK(bench.cloud.calls.size() + 1 == static_cast<std::size_t>(times));
   }
+}
+
+TEST_CASE("a network that stays in use is given up after its time, or after one look") {
+  using namespace std::chrono_literals;
+  for (const auto limit : {0ms, 30'000ms}) {
+    Bench bench;
+    bench.create(1);
+    bench.cloud.in_use_for = 1000;
+    bench.provider.destroy(bench.cluster, bench.nodes(1));
+    bench.waited = 0ms;
+    const auto stays = bench.provider.release(bench.cluster, {.network = limit});
+    REQUIRE(stays);
+    CHECK(stays->kind() == ErrorKind::conflict);
+    CHECK(bench.alive() == 0);
+    CHECK(bench.waited >= limit);
+    CHECK(bench.waited < 2 * (limit + 10s));  // Two regions wait at the same time.
+  }
+}
+
+TEST_CASE("machines that do not end in time are a timeout") {
+  using namespace std::chrono_literals;
+  Bench bench;
+  bench.create(1);
+  bench.cloud.end_after = 1000;
+  bench.waited = 0ms;
+  const Error e = failure_of([&] { bench.provider.release(bench.cluster, {.in_all = 5s}); });
+  CHECK(e.kind() == ErrorKind::timeout);
+  CHECK(bench.waited < 8s);
+  CHECK(bench.alive() == 0);
 }
 
 TEST_CASE("a network that is still in use is looked at again") {
   Bench bench;
   bench.create(1);
   bench.cloud.in_use_for = 2;
-  bench.provider.release(bench.cluster);
+  bench.provider.release(bench.cluster, {});
   CHECK(bench.cloud.networks.empty());
 }
 
@@ -369,7 +398,7 @@ TEST_CASE("what is on record of a network is told to the cloud, whatever it is c
   bench.create(1);
   bench.cluster.network = bench.provider.prepare(bench.cluster, true);
   CHECK(bench.cloud.network_wishes.back().known.at("subnet") == "subnet-r1a");
-  bench.provider.release(bench.cluster);
+  bench.provider.release(bench.cluster, {});
   CHECK(bench.cloud.known_parts.at("subnet") == "subnet-r1a");
 }
 
@@ -382,7 +411,7 @@ TEST_CASE("the user's own network is found by its id once it is on record, and i
   bench.cluster.network = placement;
   bench.provider.prepare(bench.cluster, true);
   CHECK(bench.cloud.network_wishes.back().vpc == "vpc-7");
-  bench.provider.release(bench.cluster);
+  bench.provider.release(bench.cluster, {});
   CHECK(bench.cloud.known_parts == Parts{{"security-group", "sg-7"}});
 }
 
@@ -444,6 +473,18 @@ TEST_CASE(
   CHECK(bench.provider.orphans({}).found.empty());
 }
 
+TEST_CASE("a range that is closed may no longer log in, and the others may") {
+  Bench bench;
+  const IpRange home = IpRange::parse("192.0.2.7/32");
+  const IpRange cafe = IpRange::parse("198.51.100.0/24");
+  state::CloudSpec spec = bench.cluster.cloud();
+  spec.ssh_from = {home, cafe};
+  bench.cluster.provider_spec = spec;
+  bench.create(1);
+  bench.provider.close_ranges(bench.cluster, std::vector{cafe}, bench.cancel);
+  CHECK(bench.provider.open_ranges(bench.cluster, bench.cancel) == std::vector{home});
+}
+
 TEST_CASE("the list says of a machine that was taken over who has it, and when") {
   Bench bench;
   bench.create(2);
@@ -452,7 +493,7 @@ TEST_CASE("the list says of a machine that was taken over who has it, and when")
   const auto found = bench.provider.list(bench.cluster);
   REQUIRE(found.size() == 2);
   CHECK(found[0].owner.empty());
-  CHECK(found[1].owner == "state directory 1a2b3c4d (on laptop, 2026-11-22 07:18:00Z)");
+  CHECK(found[1].owner == "laptop on 2026-11-22 at 07:18 UTC (state directory 1a2b3c4d)");
 }
 
 TEST_CASE("without credentials no cloud is asked for orphans") {

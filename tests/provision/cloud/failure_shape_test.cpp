@@ -17,6 +17,8 @@ TEST_CASE("what a code means is read out of the words that it is made of") {
       {"OperationDenied.ZoneSystemCategoryNotMatch", FailureKind::stock},
       {"InvalidSystemDiskCategory.ValueNotSupported", FailureKind::stock},
       {"InvalidDiskCategory.NotSupported", FailureKind::stock},
+      {"InvalidAction", FailureKind::invalid},
+      {"InvalidAction.NotFound", FailureKind::invalid},
       {"OperationDenied.ZoneNotAllowed", FailureKind::stock},
       {"OperationDenied.CreatingConflict", FailureKind::busy},
       {"IncorrectDefaultVpcStatus", FailureKind::busy},

@@ -26,9 +26,9 @@ TEST_CASE("what is written on machines is of letters, and no longer, than every 
   CHECK(host_key_mark(digest) == "-_Ba12QfVUkUbZHlJLR0wWYYcQrjWbXNDWbCwHlZ9aw");
   CHECK(is_taken_by_every_cloud(host_key_mark(digest)));
   const auto now = std::chrono::system_clock::time_point(1'795'331'880s);
-  CHECK(taken_mark(now, "laptop") == "20261122T071800Z_laptop");
+  CHECK(taken_mark(now, "anna", "laptop") == "20261122T071800Z_anna_laptop");
   CHECK(is_taken_by_every_cloud(
-      taken_mark(now, "host_\xff with spaces and a very long name.example")));
+      taken_mark(now, "anna_b", "host_\xff with spaces and a very long name.example")));
 }
 
 TEST_CASE("a machine that carries no mark is everybody's") {
@@ -40,7 +40,11 @@ TEST_CASE("a machine that carries no mark is everybody's") {
 TEST_CASE("whatever a tag says of a takeover is shown as words or not at all") {
   Machine taken = machine("m", 0, {{"c"}, "t", "them"});
   taken.taken = "nonsense";
-  CHECK(owner_text(taken) == "state directory them");
+  CHECK(owner_text(taken.marks.owner, taken.taken) == "state directory them");
+  CHECK(owner_text("them", "20261122T071800Z_laptop") ==
+        "laptop on 2026-11-22 at 07:18 UTC (state directory them)");
+  CHECK(owner_text("them", "20261122T071800Z_anna_laptop") ==
+        "anna@laptop on 2026-11-22 at 07:18 UTC (state directory them)");
 }
 
 TEST_CASE("of a cluster that was renamed all machines are found by either name") {

@@ -92,14 +92,16 @@ std::vector<HostResult<Instance>> RootlessProvider::destroy(const state::Cluster
       Cancel()));
 }
 
-void RootlessProvider::release(const state::Cluster& cluster) {
-  if (!has_folder(cluster)) return;
+std::optional<Error> RootlessProvider::release(const state::Cluster& cluster,
+                                               const ReleaseLimits& limits) {
+  if (!has_folder(cluster)) return std::nullopt;
   inside(
       [&](const Cancel&) {
-        LocalProvider::release(cluster);
+        LocalProvider::release(cluster, limits);
         return std::string();
       },
       Cancel());
+  return std::nullopt;
 }
 
 void RootlessProvider::remove_orphan(const Orphan& orphan) {

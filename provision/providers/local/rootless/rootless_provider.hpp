@@ -34,7 +34,7 @@ class RootlessProvider final : public LocalProvider {
                                          const Cancel& cancel) override;
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  void release(const state::Cluster& cluster) override;
+  std::optional<Error> release(const state::Cluster& cluster, const ReleaseLimits& limits) override;
   void remove_orphan(const Orphan& orphan) override;
 
  private:

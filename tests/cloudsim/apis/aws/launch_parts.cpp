@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "base/contains.hpp"
 
@@ -115,6 +116,17 @@ void check_volume(const WantedVolume& volume, const std::vector<WantedVolume>& o
 
 }  // namespace
 
+namespace {
+
+void check_type(const WantedVolume& volume) {
+  constexpr std::array kTypes = {"standard", "gp2", "gp3", "io1", "io2", "st1", "sc1"};
+  if (!contains(kTypes, volume.type))
+    throw Refusal(400, "InvalidParameterValue",
+                  "Value (" + volume.type + ") for parameter volumeType is invalid.");
+}
+
+}  // namespace
+
 std::vector<WantedVolume> wanted_volumes(const Ec2Call& call, const Image& image) {
   std::vector<WantedVolume> out = {WantedVolume{.size_gb = image.disk_gb}};
   for (const Params& mapping : call.params.structures("BlockDeviceMapping")) {
@@ -123,6 +135,7 @@ std::vector<WantedVolume> wanted_volumes(const Ec2Call& call, const Image& image
     const bool root = volume.device == out[0].device;
     volume.size_gb = mapping.number("Ebs.VolumeSize", root ? image.disk_gb : 8);
     volume.type = mapping.get("Ebs.VolumeType", volume.type);
+    check_type(volume);
     volume.delete_on_termination = mapping.flag("Ebs.DeleteOnTermination", true);
     if (root && volume.size_gb < image.disk_gb)
       throw Refusal(400, "InvalidBlockDeviceMapping",

@@ -88,6 +88,19 @@ Answered list_rules(const HuaweiCall& call) {
   return {200, marked_page(call, "security_group_rules", rules)};
 }
 
+Answered delete_rule(const HuaweiCall& call) {
+  const std::string& id = call.path.at("security_group_rule_id");
+  for (Resource* group : call.world.resources_of(call.scope, "group")) {
+    Json& rules = group->data["rules"];
+    const auto found =
+        std::ranges::find_if(rules, [&](const Json& rule) { return rule["id"] == id; });
+    if (found == rules.end()) continue;
+    rules.erase(found);
+    return {204, {}};
+  }
+  throw Refusal(404, "VPC.0614", "Security group rule " + id + " could not be found.");
+}
+
 constexpr HuaweiAction kGroupsActions[] = {
     {"vpc", "CreateSecurityGroup", "POST", "/v1/{project_id}/security-groups", "", create_group},
     {"vpc", "ListSecurityGroups", "GET", "/v1/{project_id}/security-groups", "", list_groups},
@@ -99,6 +112,8 @@ constexpr HuaweiAction kGroupsActions[] = {
      create_rule},
     {"vpc", "ListSecurityGroupRules", "GET", "/v1/{project_id}/security-group-rules", "",
      list_rules},
+    {"vpc", "DeleteSecurityGroupRule", "DELETE",
+     "/v1/{project_id}/security-group-rules/{security_group_rule_id}", "", delete_rule},
 };
 
 }  // namespace

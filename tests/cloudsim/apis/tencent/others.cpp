@@ -150,7 +150,10 @@ Json terminate_disks(const TencentCall& call) {
 /// slash.
 Tags* tags_of(const TencentCall& call, const std::string& name) {
   const std::string id = split(name, '/').back();
-  if (Instance* instance = call.world.find_instance(call.scope, id)) return &instance->tags;
+  // The service has no regions: the name of the resource has one.
+  Scope scope = call.scope;
+  if (const auto parts = split(name, ':'); parts.size() > 3) scope.region = parts[3];
+  if (Instance* instance = call.world.find_instance(scope, id)) return &instance->tags;
   const auto found = call.world.resources.find(id);
   const bool there = found != call.world.resources.end() && !found->second.deleted &&
                      found->second.scope.account == call.scope.account;
