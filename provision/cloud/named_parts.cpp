@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/parallel.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -58,6 +60,12 @@ PlaceKey key_of(const Offer& offer, const state::CloudSpec& spec) {
   return {offer.cloud, offer.site.region, spec.vpc.empty() ? "" : offer.site.zone};
 }
 
+/// Returns the first region's failure, with the other regions.
+Error missing_everywhere(const Error& first, std::span<const std::string> regions) {
+  if (regions.size() < 2) return first;
+  return {first.kind(), std::string(first.what()) + "; the same in " + joined(regions.subspan(1))};
+}
+
 }  // namespace
 
 RankedOffers with_named_parts(RankedOffers ranked, std::span<Cloud* const> clouds,
@@ -76,16 +84,18 @@ RankedOffers with_named_parts(RankedOffers ranked, std::span<Cloud* const> cloud
   throw_first(answers);
   std::vector<Offer> kept;
   std::optional<Error> missing;
+  std::vector<std::string> lacking;  // The regions that lack a part, in the order of their offers.
   for (Offer& offer : ranked.usable) {
     const std::optional<Lack>& lack = answers[places.at(key_of(offer, spec))].value();
     if (lack && !missing) missing = lack->error;
+    if (lack && !contains(lacking, offer.site.region)) lacking.push_back(offer.site.region);
     if (lack)
       ranked.unusable.emplace_back(std::move(offer), "without " + lack->part);
     else
       kept.push_back(std::move(offer));
   }
   ranked.usable = std::move(kept);
-  if (ranked.usable.empty() && missing) throw Error(*missing);
+  if (ranked.usable.empty() && missing) throw missing_everywhere(*missing, lacking);
   return ranked;
 }
 

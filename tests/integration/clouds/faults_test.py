@@ -164,7 +164,7 @@ def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
         assert_false(sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
         customer.run("delete", "cluster", "t", "--yes")
         sim.faults()
-        customer.refused((*words, "--key-pair", "mine"), 5, f"in {best}", other)
+        customer.refused((*words, "--key-pair", "mine"), 5, "key pair 'mine'", best, other)
         key = user.folder / "pair"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         sim.control(

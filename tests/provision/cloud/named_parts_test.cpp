@@ -55,6 +55,7 @@ TEST_CASE_FIXTURE(TwoRegions, "what is nowhere is not found, and the cloud's wor
   const Error e = failure_of([&] { with({.image = "golden"}); });
   CHECK(e.kind() == ErrorKind::not_found);
   CHECK(mentions(e, "there is no image 'golden' in r1"));
+  CHECK(mentions(e, "; the same in r2"));
   CHECK(failure_of([&] { with({.image = "none"}); }).kind() == ErrorKind::not_found);
 }
 
