@@ -38,7 +38,7 @@ bool is_unsendable(const Error& e) {
   return e.kind() == ErrorKind::usage || e.kind() == ErrorKind::local;
 }
 
-/// Returns the member of an object; null if there is none.
+/// Returns the member of an object, or null if the object does not have it.
 json member(const json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return found == object.end() ? json() : *found;

@@ -49,7 +49,7 @@ struct Shape {
 
 // The first row that fits counts.
 constexpr std::array kShapes = {
-    // Its message has the name of the call, which may have any of the words below.
+    // The message contains the name of the call, which may contain any of the words below.
     Shape{FailureKind::invalid, [](std::string_view c) { return c.starts_with("invalidaction"); }},
     Shape{FailureKind::throttled,
           [](std::string_view c) {

@@ -112,7 +112,7 @@ std::string without_limit(const RankedOffers& ranked, const MachineRequest& requ
 }
 
 /// Returns the reason against an offer without a price that is much larger than requested; empty
-/// if there is none. The number of GPUs then limits the cost, as no price can.
+/// if the offer may be used. Without a price, the number of GPUs limits the cost.
 std::string too_large(const Offer& offer, const MachineRequest& request) {
   if (!request.type.empty() || request.gpus <= 0) return {};
   if (offer.type.gpus <= kMostDearer * request.gpus) return {};

@@ -166,7 +166,7 @@ std::optional<OwnImage> image_there(Context& context, const Bake& bake) {
                                       context.cancel());
 }
 
-/// What decides that two images are the same: the parts of made_of().
+/// Two images are the same if these parts are, which are those of made_of().
 constexpr const char* kCompared = "the same environment, base image and driver";
 
 /// Throws conflict if the image that is there, or is being made, has another name than the user
