@@ -2,6 +2,7 @@
 joint batch, and against PyTorch's own way.
 """
 
+import copy
 import sys
 
 from ranks import (
@@ -127,8 +128,36 @@ def a_gradient_that_is_a_part_of_other_memory_is_averaged_alone(comm):
     Part.apply(weight).backward()
     assert_true((weight.grad == 0.5).all(), f"{weight.grad}")
     assert_equal(whole[:2].tolist() + whole[6:].tolist(), [7.0] * 6)
-    assert_true((whole[2:6] == comm.rank).all(), f"written to: {whole}")
+    assert_true((whole[2:6] == 0.5).all(), f"{whole}")  # As DistributedDataParallel does.
     optimizer.close()
+
+
+@on_ranks(2)
+def gradients_that_are_parts_of_one_tensor_stay_there(comm):
+    def trained(model, optimizer, share, is_used):
+        flat = torch.zeros(sum(each.numel() for each in model.parameters()))
+        at = 0
+        for each in model.parameters():
+            each.grad = flat[at : at + each.numel()].view_as(each)
+            at += each.numel()
+        for step, (x, y) in enumerate(batches()):
+            flat.zero_()
+            loss = loss_of(model, share(x), share(y))
+            if is_used(step):  # By all ranks, or by none.
+                loss = loss + model.never(share(x)).sum(1).mean()
+            loss.backward()
+            found = torch.cat([each.grad.flatten() for each in model.parameters()])
+            assert_true(torch.equal(flat, found), f"step {step}: .grad is elsewhere")
+            flat.clamp_(-0.1, 0.1)
+            optimizer.step()
+
+    for is_used in (lambda step: step % 2 == 1, lambda step: True):
+        model, wanted = Mlp(), Mlp()
+        ours = DistributedOptimizer(momentum(model), comm, model)
+        trained(model, ours, lambda data: part(comm, data), is_used)
+        trained(wanted, momentum(wanted), lambda data: data, is_used)
+        near(model, wanted)
+        ours.close()
 
 
 @on_ranks(2)
@@ -342,6 +371,34 @@ def sums_are_not_summed_again(comm):
         loss_of(model, x, y).backward()
     comm.close()
     sys.exit(0)
+
+
+@on_ranks(2)
+def sums_that_were_set_to_zero_take_further_gradients(comm):
+    for zero in (
+        lambda model, optimizer: optimizer.zero_grad(set_to_none=False),
+        lambda model, optimizer: model.zero_grad(set_to_none=False),
+        lambda model, optimizer: optimizer.zero_grad(set_to_none=True),
+    ):
+        model = Mlp()
+        optimizer = DistributedOptimizer(momentum(model), comm, model, op=fc.SUM)
+        for step, (x, y) in enumerate(batches()):
+            zero(model, optimizer)
+            wanted = copy.deepcopy(model)
+            wanted.zero_grad()
+            sides = [(model, part(comm, x), part(comm, y))]
+            sides += [(wanted, x[:6], y[:6]), (wanted, x[6:], y[6:])]
+            for one, inputs, labels in sides:
+                loss = loss_of(one, inputs, labels)
+                if step != 1:  # Is not used there.
+                    loss = loss + one.never(inputs).sum()
+                loss.backward()
+            for (name, ours), other in zip(model.named_parameters(), wanted.parameters()):
+                expected = torch.zeros_like(other) if other.grad is None else other.grad
+                found = torch.zeros_like(ours) if ours.grad is None else ours.grad
+                assert_true(torch.allclose(found, expected, atol=1e-5), f"step {step}: {name}")
+            optimizer.step()
+        optimizer.close()
 
 
 @on_ranks(2)

@@ -117,6 +117,12 @@ class Exchange:
 
         self._hooks.append((node, node.register_hook(completed)))
 
+    def note_zero(self) -> None:
+        """The program gives up all gradients that there are."""
+        self.has_results = False
+        for parameter in self._parameters.values():
+            parameter.note_zero()
+
     # ---- an exchange ----
 
     def is_under_way(self) -> bool:
@@ -133,6 +139,7 @@ class Exchange:
 
     def _completed(self, parameter: Parameter) -> None:
         self.has_results = False
+        parameter.note_addition()
         if self.is_paused or parameter.is_travelling:
             return  # What is computed while a gradient travels is exchanged after it.
         self.check_pass()
@@ -162,8 +169,7 @@ class Exchange:
         """Lets a gradient travel: from where it is if backward has just computed it, else from a
         copy, because what the program has assigned to .grad is the program's.
         """
-        used = self._used if is_computed else None
-        memory = parameter.take(self._op, self._group.rank, used)
+        memory = parameter.take(self._op, self._group.rank, is_computed, self._used)
         self._gradients.ready(parameter.number, memory)
 
     def complete(self) -> None:

@@ -28,7 +28,8 @@ class DistributedOptimizer(OptimizerWrapper):
       Clipping, logging and a GradScaler then work as they do on one rank. A further backward()
       before the step adds to the averages, and is averaged too.
     - On the host, the average is written to where backward() has put the gradient, as it is with
-      DistributedDataParallel. A tensor that the program has assigned to .grad is not written to.
+      DistributedDataParallel: also to the parts of one large tensor that has all gradients. A
+      whole tensor that the program has assigned to .grad is not written to by step().
     - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any,
       its .grad stays as it is.
     - `with optimizer.no_sync():` around all backward passes but the last before a step lets
@@ -112,7 +113,7 @@ class DistributedOptimizer(OptimizerWrapper):
             raise RuntimeError(
                 "zero_grad() within backward(): gradients are on their way to other ranks"
             )
-        self._exchange.has_results = False
+        self._exchange.note_zero()
         self._inner.zero_grad(*arguments, **named)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:

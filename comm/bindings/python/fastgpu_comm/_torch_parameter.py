@@ -12,6 +12,11 @@ def _storage_bytes(tensor: torch.Tensor) -> int:
     return (tensor.untyped_storage() if has_untyped else tensor.storage()).nbytes()
 
 
+def _is_a_part(tensor: torch.Tensor) -> bool:
+    """Returns True if other memory is in the same storage."""
+    return tensor.numel() * tensor.element_size() != _storage_bytes(tensor)
+
+
 class Parameter:
     """One parameter: the memory of its gradient that is registered, and where that gradient is in
     an exchange.
@@ -34,10 +39,14 @@ class Parameter:
         self.number = -1
         self.is_travelling = self.is_new = self.is_sparse = False
         self.travelling = self.gradient  # The memory that travels, and gets the result.
+        # Where the result is copied to, if backward has written to memory that cannot travel.
+        self._target: torch.Tensor | None = None
         self._result: torch.Tensor | None = (
             None  # What .grad was after the last exchange, and its version then.
         )
         self._version = 0
+        self._has_result = False  # The program has not set it to 0 since.
+        self._additions = 0  # By backward, since the last exchange.
         self._kept: torch.Tensor | None = None  # What .grad was before this exchange.
         self._more: torch.Tensor | None = (
             None  # What backward has computed while the gradient travelled.
@@ -52,23 +61,32 @@ class Parameter:
         """Whether .grad was there before it began to travel."""
         return self._kept is not None
 
-    def take(self, op: Op, rank: int, used: set[int] | None) -> torch.Tensor | None:
+    def note_addition(self) -> None:
+        """Backward has added to .grad, or made it."""
+        self._additions += 1
+
+    def note_zero(self) -> None:
+        """The program has set the result of the last exchange to 0: what is added is new."""
+        self._has_result, self._additions = False, 0
+
+    def take(self, op: Op, rank: int, is_computed: bool, used: set[int]) -> torch.Tensor | None:
         """Lets .grad travel. `is_new` is then False if all ranks have that gradient already.
 
-        Returns None if it is in the registered memory. It may be where .grad is, unless `used` is
-        None, and the result is then written there, as backward itself does: returns its elements in
-        the order of memory, and adds its address to `used`.
+        Returns None if it travels from the registered memory. Where backward has just written
+        (`is_computed`), the result is written, too, and .grad may travel from there: returns its
+        elements in the order of memory. `used` gets the addresses that the result is written to.
         """
         found = self._kept = self.tensor.grad
-        self.is_new = found is not None and not (
-            found is self._result and found._version == self._version
-        )
+        is_result = found is not None and found is self._result and self._has_result
+        self.is_new = found is not None and not (is_result and found._version == self._version)
         self.is_sparse = found is not None and found.is_sparse
+        additions, self._additions = self._additions, 0
         if (
-            self.is_new
-            and op is Op.SUM
-            and found is self._result
-            and found._version == self._version + 1
+            op is Op.SUM
+            and additions > 0
+            and found is not None
+            and is_result
+            and found._version == self._version + additions  # Nothing has set it to 0 before.
         ):
             raise RuntimeError(
                 f"the gradient of {self.name} was added to a sum over all ranks, which would "
@@ -76,9 +94,12 @@ class Parameter:
                 "before backward(), or put all backward passes but the last into `with "
                 "optimizer.no_sync():`"
             )
-        self.travelling = self.gradient
-        if found is not None and used is not None and self._may_travel(found, used):
-            self.travelling = found
+        self.travelling, self._target = self.gradient, None
+        if found is not None and self._may_be_written_to(found, is_computed, used):
+            if is_computed and self._may_travel(found):
+                self.travelling = found
+            elif not found.is_cuda or _is_a_part(found):
+                self._target = found
             used.add(found.data_ptr())
         with torch.no_grad():
             if found is None:
@@ -98,22 +119,32 @@ class Parameter:
         self.is_travelling = True
         return None if self.travelling is self.gradient else self.travelling.permute(self._order)
 
-    def _may_travel(self, found: torch.Tensor, used: set[int]) -> bool:
-        """Returns True for a gradient on the host that has the form of the registered memory, and
-        all of its storage. Two parameters may have the very same gradient: the second is copied.
+    def _may_be_written_to(self, found: torch.Tensor, is_computed: bool, used: set[int]) -> bool:
+        """Returns True for plain memory to which backward writes: just now, in former passes, or
+        because it is a part of a tensor that has the gradients of many parameters. Where two have
+        the very same memory, the second is copied.
         """
         return (
             found is not self.gradient
             and type(found) is torch.Tensor
             and found.layout is torch.strided
-            and not found.is_cuda
-            and not found.is_complex()
             and not found.requires_grad
-            and not found.is_neg()
             and found.dtype is self.gradient.dtype
-            and found.stride() == self.gradient.stride()
-            and 0 < found.numel() * found.element_size() == _storage_bytes(found)
+            and found.numel() > 0
             and found.data_ptr() not in used
+            and (is_computed or found is self._result or _is_a_part(found))
+        )
+
+    def _may_travel(self, found: torch.Tensor) -> bool:
+        """Returns True for a gradient on the host that has the form of the registered memory, and
+        all of its storage.
+        """
+        return not (
+            found.is_cuda
+            or found.is_complex()
+            or found.is_neg()
+            or found.stride() != self.gradient.stride()
+            or _is_a_part(found)
         )
 
     def settle(self, is_present: bool, is_sparse: bool) -> None:
@@ -124,18 +155,26 @@ class Parameter:
             self._result = (
                 self.travelling.to_sparse(1)
                 if is_sparse and self.travelling.dim() > 0
-                else self.travelling
+                else self._written()
             )
         elif self._kept is None:
             self._result = None
         self.tensor.grad = self._result
         self.forget()
+        self._has_result = self._result is not None
         if self._result is not None:
             self._version = self._result._version
 
+    def _written(self) -> torch.Tensor:
+        """Returns the tensor that has the result."""
+        if self._target is None:
+            return self.travelling
+        with torch.no_grad():
+            return self._target.copy_(self.travelling)
+
     def forget(self) -> None:
         """Keeps no memory alive that the program has given up."""
-        self._kept = None
+        self._kept = self._target = None
         self.travelling = self.gradient
 
     def give_up(self) -> None:
@@ -143,7 +182,8 @@ class Parameter:
         the part of it that had travelled.
         """
         self._more = self._result = None
+        self._additions = 0
         self.is_travelling = False
         if self.tensor.grad is None:
-            self.tensor.grad = self.travelling
+            self.tensor.grad = self._written()
         self.forget()
