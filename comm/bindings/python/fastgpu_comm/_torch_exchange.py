@@ -116,6 +116,10 @@ class Exchange:
                 exchange._completed(parameter)
 
         self._hooks.append((node, node.register_hook(completed)))
+        if self._op is Op.SUM:
+            hook = parameter.tensor.register_hook(lambda _: parameter.note_addition())
+            self._hooks.append((None, hook))
+            weakref.finalize(self, hook.remove).atexit = False  # The tensor may outlive all this.
 
     def note_zero(self) -> None:
         """The program gives up all gradients that there are."""
@@ -139,7 +143,6 @@ class Exchange:
 
     def _completed(self, parameter: Parameter) -> None:
         self.has_results = False
-        parameter.note_addition()
         if self.is_paused or parameter.is_travelling:
             return  # What is computed while a gradient travels is exchanged after it.
         self.check_pass()

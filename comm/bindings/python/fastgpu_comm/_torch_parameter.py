@@ -17,6 +17,10 @@ def _is_a_part(tensor: torch.Tensor) -> bool:
     return tensor.numel() * tensor.element_size() != _storage_bytes(tensor)
 
 
+def _is_zero(tensor: torch.Tensor) -> bool:
+    return not (tensor.coalesce().values() if tensor.is_sparse else tensor).any()
+
+
 class Parameter:
     """One parameter: the memory of its gradient that is registered, and where that gradient is in
     an exchange.
@@ -46,7 +50,8 @@ class Parameter:
         )
         self._version = 0
         self._has_result = False  # The program has not set it to 0 since.
-        self._additions = 0  # By backward, since the last exchange.
+        self._has_additions = False  # By backward, since then.
+        self._is_sum_added_to = False
         self._kept: torch.Tensor | None = None  # What .grad was before this exchange.
         self._more: torch.Tensor | None = (
             None  # What backward has computed while the gradient travelled.
@@ -62,12 +67,16 @@ class Parameter:
         return self._kept is not None
 
     def note_addition(self) -> None:
-        """Backward has added to .grad, or made it."""
-        self._additions += 1
+        """Backward is about to add to .grad a part of a sum over all ranks."""
+        found = self.tensor.grad
+        is_result = found is not None and found is self._result and self._has_result
+        is_sum = found is not None and is_result and not _is_zero(found)
+        self._is_sum_added_to = is_sum and (self._is_sum_added_to or not self._has_additions)
+        self._has_additions = True
 
     def note_zero(self) -> None:
-        """The program has set the result of the last exchange to 0: what is added is new."""
-        self._has_result, self._additions = False, 0
+        """The program sets .grad to 0, or gives it up: what backward adds then is new."""
+        self._has_result = self._has_additions = self._is_sum_added_to = False
 
     def take(self, op: Op, rank: int, is_computed: bool, used: set[int]) -> torch.Tensor | None:
         """Lets .grad travel. `is_new` is then False if all ranks have that gradient already.
@@ -80,14 +89,7 @@ class Parameter:
         is_result = found is not None and found is self._result and self._has_result
         self.is_new = found is not None and not (is_result and found._version == self._version)
         self.is_sparse = found is not None and found.is_sparse
-        additions, self._additions = self._additions, 0
-        if (
-            op is Op.SUM
-            and additions > 0
-            and found is not None
-            and is_result
-            and found._version == self._version + additions  # Nothing has set it to 0 before.
-        ):
+        if is_result and self._is_sum_added_to:
             raise RuntimeError(
                 f"the gradient of {self.name} was added to a sum over all ranks, which would "
                 "be summed again: call zero_grad() "
@@ -161,6 +163,7 @@ class Parameter:
             self._result = None
         self.tensor.grad = self._result
         self.forget()
+        self.note_zero()
         self._has_result = self._result is not None
         if self._result is not None:
             self._version = self._result._version
@@ -182,7 +185,7 @@ class Parameter:
         the part of it that had travelled.
         """
         self._more = self._result = None
-        self._additions = 0
+        self.note_zero()
         self.is_travelling = False
         if self.tensor.grad is None:
             self.tensor.grad = self._written()
