@@ -29,7 +29,9 @@ with open(folder / "seen", "a") as file:
     file.write(json.dumps([sys.argv[1:], seen, lines]) + "\\n")
 answers = json.loads((folder / "answers").read_text())
 (folder / "answers").write_text(json.dumps(answers[1:]))
+code = answers[0].pop("code", 0)
 print(json.dumps(answers[0]))
+sys.exit(code)
 """
 
 
@@ -66,12 +68,27 @@ def played(_):
         yield Played(folder)
 
 
-def cluster_document(nodes=1):
+def cluster_document(nodes=1, **more):
     return {
         "schema": "fastgpu.cluster/1",
         "name": "demo",
-        "nodes": [{"name": f"demo-{i}", "index": i} for i in range(nodes)],
+        "provider": "local",
+        "state": "running",
+        "slots": 1,
+        "nodes": [{"name": f"demo-{i}", "index": i, "state": "running"} for i in range(nodes)],
+        **more,
     }
+
+
+NOT_FOUND = {"schema": "fastgpu.error/1", "error": {"message": "none", "kind": "not_found"}}
+MACHINE = {"type": "p4d", "region": "us-east-1", "zone": "us-east-1a", "market": "on-demand"}
+
+
+def refusal_of(call):
+    """Returns the Error that a call raises."""
+    with assert_raises(fastgpu.Error) as refused:
+        call()
+    return refused.exception
 
 
 def job_document(job_id="train-1", state="running", exit_code=None):
@@ -202,6 +219,121 @@ def test_a_program_that_fails_is_a_command_error(fake):
         job.run("false")
     assert_in("returned status 3: why", str(failed.exception))
     assert_equal(failed.exception.exit_code, 3)
+
+
+def test_logs_that_cannot_be_read_are_an_error(fake):
+    job = fake.job()
+    fake.answers(job_document())
+    run = job.launch("true")
+    lines = [{"rank": 0, "stream": "stdout", "time": None, "text": "step"}]
+    logs = {"schema": "fastgpu.logs/1", "job": "train-1", "lines": lines}
+    gone = {"kind": "transient", "message": "demo-1 does not answer"}
+    fake.answers(logs, {**logs, "error": gone, "code": 1}, {**logs, "code": 2})
+    assert_equal(run.logs(), ["step"])
+    failed = refusal_of(run.logs)
+    assert_equal((str(failed), failed.kind), ("demo-1 does not answer", "transient"))
+    assert_equal(refusal_of(run.logs).exit_code, 2)
+    fake.answers(jobs_document(job_document("a-1.1"), job_document("a-1.2")))
+    array = job.launch("true", array="1-2")
+    fake.answers(logs, {**logs, "lines": [], "error": gone, "code": 1})
+    assert_equal(refusal_of(array.logs).kind, "transient")
+
+
+def test_a_command_that_fails_behind_its_document_is_an_error(fake):
+    job = fake.job()
+    fake.answers(cluster_document(state="degraded", code=1))
+    assert_equal(refusal_of(job.start).exit_code, 1)
+
+
+def test_a_job_that_is_not_as_it_is_asked_for_is_a_conflict(fake):
+    there = cluster_document(2, machine=MACHINE, provider="aws", slots=8)
+    for asked in (
+        {"num_tasks": 5},
+        {"num_tasks": 1},
+        {"num_tasks": 4, "min_nodes": 3},
+        {"provider": "local"},
+        {"cloud": ["alibaba", "tencent"]},
+        {"slots": 1},
+        {"instance_type": "p5"},
+        {"zone_id": "us-east-1b"},
+        {"region": "eu-west-1"},
+        {"spot": True},
+    ):
+        fake.answers(there)
+        refused = refusal_of(lambda given=asked: fastgpu.make_job("demo", **given))
+        assert_equal((refused.kind, refused.exit_code), ("conflict", 6), asked)
+        assert_in("demo exists already", str(refused))
+    for asked in (
+        {},
+        {"num_tasks": 2},
+        {"num_tasks": 4, "min_nodes": 2},
+        {"provider": "aws", "slots": 8},
+        {"cloud": "any", "region": "all"},
+        {"cloud": ["alibaba", "aws"]},
+        {"instance_type": "p4d", "zone_id": "us-east-1a", "confirm_cost": True},
+    ):
+        fake.answers(there)
+        assert_equal(len(fastgpu.make_job("demo", **asked).tasks), 2)
+    fake.answers(cluster_document())
+    assert_in("not p4d", str(refusal_of(lambda: fastgpu.make_job("demo", instance_type="p4d"))))
+
+
+def test_an_interrupted_creation_is_finished_and_its_script_is_run(fake):
+    done = host_document()
+    fake.answers(cluster_document(0, state="creating"), cluster_document(2), done, done, done)
+    assert_equal(len(fastgpu.make_job("demo", num_tasks=2, install_script="true").tasks), 2)
+    assert_equal([one[0][0] for one in fake.seen], ["describe", "create", "exec", "exec", "exec"])
+
+
+def test_a_job_whose_install_script_has_failed_is_a_conflict(fake):
+    marked, bad = host_document(stdout="unfinished\n"), host_document(exit_code=3)
+    fake.answers(NOT_FOUND, cluster_document(), host_document(), bad, cluster_document(), marked)
+    failed = refusal_of(lambda: fastgpu.make_job("demo", install_script="exit 3"))
+    assert_equal(failed.exit_code, 3)
+    again = refusal_of(lambda: fastgpu.make_job("demo", install_script="exit 3"))
+    assert_equal(again.kind, "conflict")
+    # The mark is made before the script, and removed by a command after it.
+    assert_equal(len([one for one in fake.seen if one[0][0] == "exec"]), 3)
+    stopped = [{"name": "demo-0", "index": 0, "state": "stopped"}]
+    fake.answers({**cluster_document(state="stopped"), "nodes": stopped})
+    fastgpu.make_job("demo", install_script="exit 3")  # It is looked at once it runs.
+
+
+def test_words_that_look_like_flags_are_names_or_refused(fake):
+    for name in ("--help", "-v", ""):
+        assert_equal(refusal_of(lambda given=name: fastgpu.find_job(given)).kind, "usage")
+        assert_equal(refusal_of(lambda given=name: fastgpu.make_job(given)).kind, "usage")
+    assert_equal(fake.seen, [])
+    task = fake.job().tasks[0]
+    fake.answers(host_document(stdout="text"))
+    assert_equal(task.read("-w"), "text")
+    assert_equal(fake.words[-4:], ["--", "cat", "--", "-w"])
+    copied = {"schema": "fastgpu.copy/1", "hosts": [host_document()["hosts"][0]]}
+    fake.answers(copied, copied)
+    task.upload("-x", "-y")
+    assert_equal(fake.words[:3], ["cp", "./-x", "demo/0:-y"])
+    task.download("-y", pathlib.Path("a:b"))
+    assert_equal(fake.words[:3], ["cp", "demo/0:-y", "./a:b"])
+    assert_equal(refusal_of(lambda: task.upload("")).kind, "usage")
+
+
+def test_a_flag_without_its_value_takes_no_other_flag_for_it(fake):
+    job = fake.job()
+    fake.answers(job_document())
+    job.launch("true", np=True, npernode=2)
+    assert_equal(fake.words[fake.words.index("--np") + 1], "--")
+
+
+def test_a_program_that_cannot_be_run_is_an_error(fake):
+    fastgpu.use(program=str(fake.folder / "missing"))
+    refused = refusal_of(lambda: fastgpu.find_job("demo"))
+    assert_equal(refused.kind, "local")
+    assert_in("missing cannot be run: No such file", str(refused))
+    fastgpu.use(program=str(fake.folder))
+    assert_equal(refusal_of(lambda: fastgpu.find_job("demo")).kind, "local")
+    fastgpu.use(program="true")
+    assert_in("no document", str(refusal_of(lambda: fastgpu.find_job("demo"))))
+    assert_equal(refusal_of(lambda: fastgpu.find_job("de\0mo")).kind, "usage")
 
 
 if __name__ == "__main__":

@@ -35,21 +35,22 @@ _COMMA_LISTS = {"array", "host", "on"}
 
 
 def flags_of(values):
-    """Returns flags: {"max_life": "1h", "spot": True} are --max-life=1h and --spot.
+    """Returns flags: {"spot": True, "max_life": "1h"} are --max-life=1h and --spot.
 
     A list of values repeats the flag, or is joined by commas where the flag takes such a list.
+    Flags without a value are last: a flag that lacks its value takes no other one for it.
     """
-    words = []
+    words, bare = [], []
     for name, value in values.items():
         flag = "--" + name.replace("_", "-")
         if value is True:
-            words.append(flag)
+            bare.append(flag)
         elif value is not None and value is not False:
             several = value if isinstance(value, (list, tuple)) else [value]
             if several and name in _COMMA_LISTS:
                 several = [",".join(str(one) for one in several)]
             words += [f"{flag}={one}" for one in several]
-    return words
+    return words + bare
 
 
 def program_words(program):
@@ -102,31 +103,67 @@ def _flags_of_variables(variables):
         yield [*flags, f"--env-file=/dev/fd/{file.fileno()}"], others, (file.fileno(),)
 
 
-def call(words, program=(), variables=None, text=None):
-    """Runs a command, with a program for the nodes behind it and variables of its ranks.
+def _operand(value):
+    """Returns a name or path for a command line. Raises Error if it would be taken for a flag."""
+    text = str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+    if not text or text.startswith("-"):
+        raise Error(f"{text!r} is not a name: it is empty, or begins with '-'", "usage", 2)
+    return text
 
-    Returns its document and exit code. Raises Error if the command itself failed.
+
+def _run(words, variables, text):
+    """Runs fastgpu with these words. Returns what subprocess.run() does."""
+    with _flags_of_variables(variables) as (flags, own, descriptors):
+        at = words.index("--") if "--" in words else len(words)
+        given = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
+        try:
+            return subprocess.run(
+                [_Settings.program, *words[:at], *flags, *words[at:]],
+                env={**os.environ, **own},
+                pass_fds=descriptors,
+                **given,
+                stdout=subprocess.PIPE,
+                stderr=None if _Settings.shows_progress else subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        except OSError as error:
+            why = f"{_Settings.program} cannot be run: {error.strerror}"
+            raise Error(why, "local") from None
+        except ValueError as error:  # Such as a NUL byte in a word.
+            raise Error(f"{words[0]}: {error}", "usage", 2) from None
+
+
+def call_any_end(command, *operands, flags=None, program=(), variables=None, text=None):
+    """Runs a command whose exit code may be that of a program: "exec", "cp", "wait job".
+
+    `operands` are its names and paths, `flags` those of flags_of(), `program` is one for the nodes
+    with its words, `variables` are those of its ranks. Returns the document and the exit code.
+    Raises Error if the document is an error, or has one.
     """
     state = [] if _Settings.state_dir is None else [f"--state-dir={_Settings.state_dir}"]
-    behind = ["--", *program] if program else []
-    given = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    with _flags_of_variables(variables or {}) as (flags, own, descriptors):
-        done = subprocess.run(
-            [_Settings.program, *words, *flags, *state, "--output=json", *behind],
-            env={**os.environ, **own},
-            pass_fds=descriptors,
-            **given,
-            stdout=subprocess.PIPE,
-            stderr=None if _Settings.shows_progress else subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+    words = [*command.split(), *map(_operand, operands), "--output=json", *state]
+    words += [*flags_of(flags or {}), *(["--", *program] if program else [])]
+    done = _run(words, variables or {}, text)
     try:
         document = json.loads(done.stdout)
     except ValueError:
-        said = (done.stderr or "").strip() or f"fastgpu ended with {done.returncode}"
+        said = (done.stderr or "").strip()
+        said = said or f"fastgpu {command} ended with {done.returncode} and printed no document"
         raise Error(said, exit_code=done.returncode) from None
-    if document["schema"].startswith("fastgpu.error/"):
-        error = document["error"]
+    error = document.get("error")
+    if error:
         raise Error(error["message"], error["kind"], done.returncode, error.get("job"))
     return document, done.returncode
+
+
+def call(command, *operands, **more):
+    """Runs a command, with the arguments of call_any_end(), that ends with 0 if all is well.
+
+    Returns its document. Raises Error for any other end, although there is a document.
+    """
+    document, code = call_any_end(command, *operands, **more)
+    if code != 0:
+        kind = document["schema"].rpartition("/")[0]
+        raise Error(f"fastgpu {command} ended with {code} after it had printed {kind}", None, code)
+    return document

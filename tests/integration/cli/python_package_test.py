@@ -57,6 +57,26 @@ def test_what_fails_is_an_exception(user):
     with assert_raises(fastgpu.Error) as unknown:
         fastgpu.make_job("other", no_such_flag=1)
     assert_in("--no-such-flag", str(unknown.exception))
+    with assert_raises(fastgpu.Error) as size:
+        fastgpu.make_job(user.cluster, num_tasks=5)
+    assert_equal((size.exception.kind, size.exception.exit_code), ("conflict", 6))
+    job.tasks[0].write("-w", "text")
+    assert_equal((job.tasks[0].read("-w"), job.tasks[0].exists("-w")), ("text", True))
+    with assert_raises(fastgpu.Error) as lacking:
+        job.launch("true", np=True)
+    assert_in("--np needs a value (N) (see", str(lacking.exception))
+
+
+def test_a_job_whose_install_script_has_failed_is_not_returned_as_if_it_was_good(user):
+    script = 'if [ "$(hostname)" = "$(hostname | tr 0 1)" ]; then exit 3; fi'
+    for _ in range(2):
+        with assert_raises(fastgpu.Error) as failed:
+            job_of(user, install_script=script)
+    assert_equal(failed.exception.kind, "conflict")
+    assert_in("install script", str(failed.exception))
+    fastgpu.find_job(user.cluster).kill()
+    job_of(user, install_script="true")
+    assert_equal(len(job_of(user, install_script="exit 3").tasks), 2)
 
 
 def test_a_program_is_launched_waited_for_and_cancelled(user):
@@ -69,6 +89,9 @@ def test_a_program_is_launched_waited_for_and_cancelled(user):
     assert_equal(run.state, "failed")
     assert_equal(sorted(run.logs()), ["0 of 2: s3cret", "1 of 2: s3cret"])
     assert_equal(run.logs(rank=1), ["1 of 2: s3cret"])
+    with assert_raises(fastgpu.Error) as no_rank:
+        run.logs(rank=7)
+    assert_equal(no_rank.exception.exit_code, 2)
     assert_not_in("s3cret", str(run.describe()))
 
     run = job.launch(["sleep", "60"], np=1, launcher="plain")
