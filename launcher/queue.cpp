@@ -40,11 +40,6 @@ bool share_a_node(const JobRecord& a, const JobRecord& b) {
                              [&](const NodeRanks& node) { return ranks_on(b, node.node) > 0; });
 }
 
-/// Returns true if the job has a place in the queue: an element that its array holds back has none.
-bool is_waiting(const Job& job, const JobRecord& record) {
-  return job.state == JobState::queued && (!record.spec.array || record.spec.array->is_due);
-}
-
 /// Returns whether `id`, a job or an array to start after, has succeeded or failed; absent while it
 /// may do either. An array has failed if one of its jobs has.
 std::optional<bool> success_of(std::span<const Job> jobs, const std::string& id) {
@@ -57,6 +52,15 @@ std::optional<bool> success_of(std::span<const Job> jobs, const std::string& id)
   }
   if (!is_known) return false;
   return is_open ? std::nullopt : std::optional(true);
+}
+
+/// Returns true if the job has a place in the queue. An element that its array holds back has none,
+/// and neither has a job before those have succeeded that it starts after.
+bool is_waiting(const Job& job, const JobRecord& record, std::span<const Job> jobs) {
+  if (job.state != JobState::queued) return false;
+  if (record.spec.array && !record.spec.array->is_due) return false;
+  return std::ranges::all_of(record.spec.after,
+                             [&](const std::string& id) { return success_of(jobs, id) == true; });
 }
 
 /// Returns true if `other` starts before `own`, both waiting. `other_first`: it is older.
@@ -130,7 +134,8 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     const JobRecord* const theirs = record_of(other);
     if (theirs == nullptr || other.cluster != own.cluster || !is_exclusive(*theirs)) continue;
     if (!share_a_node(*theirs, record)) continue;
-    const bool has_priority = is_waiting(other, *theirs) && is_ahead(*theirs, record, is_older);
+    const bool has_priority =
+        is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older);
     if ((has_slots(other) && is_full) || has_priority) turn.waits_for.push_back(other.id);
   }
   return turn;

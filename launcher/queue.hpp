@@ -31,11 +31,12 @@ struct Turn {
 };
 
 /// Returns the turn of `own`, a job that is not running. `jobs` are all jobs of its cluster, the
-/// newest first, and those that it starts after. It waits for
+/// newest first, and those that any of them starts after. It waits for
 /// - jobs and arrays that it starts after, until they have succeeded,
 /// - running jobs, where its nodes do not have enough slots besides theirs,
 /// - jobs on its nodes that wait, and have a higher priority or are older. Elements that an array
-///   holds back do not wait.
+///   holds back do not wait for slots, and neither do jobs before those have succeeded that they
+///   start after.
 /// A job that shares its slots waits for no slots.
 Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
              std::span<const state::Job> jobs);

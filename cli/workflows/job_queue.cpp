@@ -31,15 +31,31 @@ void end_waiting(Services& services, state::Job& job, JobState how, int code,
   launcher::mark_ended(services.store(), job, {.state = how, .exit_code = code, .reason = why});
 }
 
-/// Returns the jobs of the cluster that count, and those that `job` starts after; the newest first.
+/// Returns the ids that the job starts after; none for a record that cannot be read.
+std::vector<std::string> ids_before(const state::Job& job) try {
+  return job.record->spec.after;
+} catch (const Error&) {
+  return {};
+}
+
+/// Returns the jobs of the cluster that count, and those that any of them starts after; the newest
+/// first.
 std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
-  const auto& after = job.record->spec.after;
+  std::vector<state::Job> all = services.store().jobs();
+  const auto counts = [&](const state::Job& other) {
+    return other.cluster == job.cluster && !launcher::has_ended(other);
+  };
+  std::set<std::string> named;
+  const auto add = [&](const std::vector<std::string>& ids) {
+    named.insert(ids.begin(), ids.end());
+  };
+  add(ids_before(job));
+  for (const state::Job& other : all)
+    if (counts(other) && other.state == JobState::queued) add(ids_before(other));
   std::vector<state::Job> around;
-  for (state::Job& other : services.store().jobs()) {
-    const bool is_named =
-        contains(after, other.id) || contains(after, launcher::array_of(other.id));
-    const bool counts = other.cluster == job.cluster && !launcher::has_ended(other);
-    if (!is_named && !counts) continue;
+  for (state::Job& other : all) {
+    const bool is_named = named.contains(other.id) || named.contains(launcher::array_of(other.id));
+    if (!is_named && !counts(other)) continue;
     if (other.id != job.id && is_forgotten(services, other))
       end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
     around.push_back(std::move(other));

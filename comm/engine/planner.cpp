@@ -7,6 +7,7 @@
 
 #include "comm/schedule/all_reduce.hpp"
 #include "comm/schedule/direct.hpp"
+#include "comm/schedule/doubling.hpp"
 #include "comm/schedule/ring.hpp"
 #include "comm/schedule/tree.hpp"
 
@@ -116,11 +117,17 @@ class Planner {
                : broadcast_by_tree(place_, call_.root.value, call_.bytes, cut(call_.bytes));
   }
 
-  Program all_gather() const { return all_gather_blocks(place_, call_.bytes, cut_of_block()); }
+  Program all_gather() const {
+    return has_many_messages(call_.bytes) ? all_gather_blocks_by_doubling(place_, call_.bytes)
+                                          : all_gather_blocks(place_, call_.bytes, cut_of_block());
+  }
 
   /// Returns a program that reduces block `self` of every rank's input into this rank's data.
   Program reduce_scatter() const {
     const std::uint64_t block = count_ / static_cast<std::uint64_t>(place_.ranks);
+    if (has_many_messages(block * size_of(call_.reduction.type)) &&
+        std::has_single_bit(static_cast<unsigned>(place_.ranks)))
+      return reduce_scatter_blocks_by_halving(place_, block);
     const Part mine{Buffer::data, 0, block};
     const auto block_of = [&](int rank) {
       return Part{Buffer::input, block * static_cast<std::uint64_t>(rank), block};
@@ -184,6 +191,12 @@ class Planner {
   /// One machine, whose ranks are so few that each deals with each: there are no rounds, between
   /// which ranks that share a core would take turns on it.
   bool is_small_node() const { return is_inside_ && place_.ranks <= kFewOfNode; }
+
+  /// Messages to each rank, one of `bytes` to each, would take longer than the steps of a program
+  /// in which what is sent doubles.
+  bool has_many_messages(std::uint64_t bytes) const {
+    return !is_inside_ && place_.ranks > kFewPeers && bytes <= kWorthAMessage;
+  }
 
   /// Several machines, of several ranks.
   bool has_levels() const { return !is_inside_ && topology_.largest_node() > 1; }

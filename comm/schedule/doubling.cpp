@@ -1,5 +1,6 @@
 #include "comm/schedule/doubling.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -129,6 +130,53 @@ Program all_reduce_by_halving_and_doubling(RankPlace place, std::uint64_t count,
         writer.receive(peer, piece);
     }
   });
+  return program;
+}
+
+Program all_gather_blocks_by_doubling(RankPlace place, std::uint64_t block) {
+  Program program;
+  Writer writer(program);
+  const auto block_of = [&](int rank, int number) {
+    return Part{Buffer::data, block * unsigned(rank), block * unsigned(number)};
+  };
+  // The blocks of `number` ranks from `first` on, of which those after the last are the first ones.
+  const auto runs = [&](int first, int number) {
+    const int before_end = std::min(number, place.ranks - first);
+    return std::array{block_of(first, before_end), block_of(0, number - before_end)};
+  };
+  writer.copy(block_of(place.self, 1), {Buffer::input, 0, block});
+  for (int has = 1; has < place.ranks; has *= 2) {
+    const int number = std::min(has, place.ranks - has);
+    for (const Part& run : runs(place.self, number))
+      writer.send(place.left(has), {run, 0});
+    for (const Part& run : runs(place.right(has), number))
+      writer.receive(place.right(has), {run, 0});
+  }
+  return program;
+}
+
+Program reduce_scatter_blocks_by_halving(RankPlace place, std::uint64_t block) {
+  const auto blocks = [&](Buffer buffer, int first, int number) {
+    return Part{buffer, block * unsigned(first), block * unsigned(number)};
+  };
+  int half = place.ranks / 2;
+  Program program{.steps = {}, .scratch = half > 0 ? block * unsigned(half) : 0};
+  Writer writer(program);
+  if (half == 0) {
+    writer.copy(blocks(Buffer::data, 0, 1), blocks(Buffer::input, 0, 1));
+    return program;
+  }
+  // The half of the blocks that this rank's own is in is summed up in scratch.
+  const int first = place.self & half;
+  writer.copy(blocks(Buffer::scratch, 0, half), blocks(Buffer::input, first, half));
+  writer.send(place.self ^ half, {blocks(Buffer::input, first ^ half, half), 0});
+  writer.receive_reduce(place.self ^ half, {blocks(Buffer::scratch, 0, half), 0});
+  for (half /= 2; half > 0; half /= 2) {
+    const int mine = (place.self & ~(half - 1)) - first;
+    writer.send(place.self ^ half, {blocks(Buffer::scratch, mine ^ half, half), 0});
+    writer.receive_reduce(place.self ^ half, {blocks(Buffer::scratch, mine, half), 0});
+  }
+  writer.copy(blocks(Buffer::data, 0, 1), blocks(Buffer::scratch, place.self - first, 1));
   return program;
 }
 

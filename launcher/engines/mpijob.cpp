@@ -70,17 +70,18 @@ std::vector<std::string> launcher_command(const JobSpec& spec, const MpiJobSize&
   return argv;
 }
 
-/// A dollar sign in an argument would begin a variable of Kubernetes: "$(NAME)".
+/// Returns the words so that a container gets them unchanged: Kubernetes reads "$(NAME)" as the
+/// value of a variable, and "$$" as one dollar sign.
 std::vector<std::string> escaped_arguments(std::vector<std::string> words) {
   for (std::string& word : words)
-    for (std::size_t at = 0; (at = word.find("$(", at)) != std::string::npos; at += 3)
-      word.insert(at, "$");
+    for (std::size_t at = 0; (at = word.find('$', at)) != std::string::npos; ++at)
+      if (word.find_first_of("$(", at + 1) == at + 1) word.insert(at++, "$");
   return words;
 }
 
 /// Returns what a container gets for an escaped argument.
 std::string unescaped_argument(std::string word) {
-  for (std::size_t at = 0; (at = word.find("$$(", at)) != std::string::npos; at += 2)
+  for (std::size_t at = 0; (at = word.find("$$", at)) != std::string::npos; ++at)
     word.erase(at, 1);
   return word;
 }

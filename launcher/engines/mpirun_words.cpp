@@ -1,6 +1,7 @@
 #include "launcher/engines/mpirun_words.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/numbers.hpp"
 
@@ -38,6 +39,21 @@ std::optional<NamedRank> exited_rank(std::string_view words) {
   return NamedRank{.rank = *rank, .how = {.code = *code}};
 }
 
+/// Returns the name or address of a node that follows the text.
+std::optional<std::string> word_after(std::string_view words, std::string_view text) {
+  constexpr std::size_t kLongest = 255;
+  const auto at = words.find(text);
+  if (at == words.npos) return std::nullopt;
+  words.remove_prefix(at + text.size());
+  const auto end = std::ranges::find_if_not(words, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("-_.:").find(c) != std::string_view::npos;
+  });
+  std::string word(words.begin(), end);
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  return word;
+}
+
 }  // namespace
 
 std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks) {
@@ -52,6 +68,21 @@ std::optional<int> unfinalized_rank(std::string_view words) {
   const auto at = words.find(kBefore);
   if (at == words.npos || words.find("exiting improperly", at) == words.npos) return std::nullopt;
   return leading_number<int>(words.substr(at + kBefore.size()));
+}
+
+std::optional<std::string> node_lost_by_launcher(std::string_view words) {
+  for (const auto& [before, name] :  // The words of ORTE and PRTE, and those of our agent.
+       {std::pair{"has lost communication with a remote daemon", " on node "},
+        std::pair{"the connection to ", "the connection to "}}) {
+    const auto at = words.find(before);
+    if (at == words.npos) continue;
+    std::string_view rest = words.substr(at);
+    // ORTE names its own daemon first.
+    if (const auto remote = rest.find("Remote daemon"); remote != rest.npos)
+      rest.remove_prefix(remote);
+    if (auto node = word_after(rest, name)) return node;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fastgpu::launcher

@@ -1,7 +1,8 @@
-// Finds the rank that ended a job in the output of mpirun.
+// Finds the rank, or the loss of a node, that ended a job in the output of mpirun.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "process/exit_status.hpp"
@@ -20,5 +21,9 @@ std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks)
 /// Returns the rank that ended without MPI_Finalize, or without MPI_Init where others have called
 /// it, as mpirun reports it; absent if it does not. Pure.
 std::optional<int> unfinalized_rank(std::string_view words);
+
+/// Returns the name or address of the node whose daemon mpirun has lost, or that our own launcher
+/// has lost; absent if they have lost none. Pure.
+std::optional<std::string> node_lost_by_launcher(std::string_view words);
 
 }  // namespace fastgpu::launcher

@@ -70,7 +70,7 @@ TEST_CASE("a manifest names the job, its size and its image, and is found to be 
 
 TEST_CASE("the launcher runs mpirun with the program and the variables, unchanged by Kubernetes") {
   JobSpec spec = mpijob_spec();
-  spec.environment = {"LR=0.1", "MASTER_PORT=1", "PRICE=$(HOME)"};
+  spec.environment = {"LR=0.1", "MASTER_PORT=1", "PRICE=$(HOME)", "HASH=$$1$", "BOTH=$$(HOME)"};
   spec.directory = "/work";
   const json launcher =
       manifest_of(spec)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0];
@@ -86,7 +86,8 @@ TEST_CASE("the launcher runs mpirun with the program and the variables, unchange
   for (const json& one : launcher["env"])
     assignments.push_back(one["name"].get<std::string>() + "=" + one["value"].get<std::string>());
   CHECK(assignments == std::vector<std::string>{"PYTHONUNBUFFERED=1", "FASTGPU_JOB_ID=train-1",
-                                                "LR=0.1", "MASTER_PORT=1", "PRICE=$$(HOME)"});
+                                                "LR=0.1", "MASTER_PORT=1", "PRICE=$$(HOME)",
+                                                "HASH=$$$1$", "BOTH=$$$$(HOME)"});
 }
 
 TEST_CASE("an image is required") {
@@ -142,9 +143,9 @@ TEST_CASE("the conditions of an MPIJob decide its phase") {
 
 TEST_CASE("the values of variables that sound like secrets are found in the manifest") {
   JobSpec spec = mpijob_spec();
-  spec.environment = {"HF_TOKEN=a$(b", "RATE=0.01"};
+  spec.environment = {"HF_TOKEN=a$(b$$c$$(d", "RATE=0.01"};
   CHECK(parse_mpijob(mpijob_manifest("train-1", spec, "ns", "key")).secrets ==
-        std::vector<std::string>{"a$(b"});
+        std::vector<std::string>{"a$(b$$c$$(d"});
   const auto with_spec = [](const json& containers) {
     const json pod = {{"spec", {{"containers", containers}}}};
     const json job = {{"mpiReplicaSpecs", {{"Launcher", {{"template", pod}}}}}};

@@ -131,6 +131,20 @@ TEST_CASE("an element that its array holds back is ahead of no other job") {
   CHECK(waits(jobs, "a-1.2") == Ids{"a-1.1"});
 }
 
+TEST_CASE("a job has no place in the queue before those have succeeded that it starts after") {
+  const auto jobs = [](JobState before) {
+    return std::vector<Job>{job("other", JobState::queued, 4, 4),
+                            job("after", JobState::queued, 4, 0, 1, Sharing::exclusive, {"low"}),
+                            job("low", before, 4, 4, -5)};
+  };
+  // The one of low priority, after which the other starts, would wait for it for ever.
+  CHECK(waits(jobs(JobState::queued), "low") == Ids{"other"});
+  CHECK(waits(jobs(JobState::queued), "other").empty());
+  CHECK(waits(jobs(JobState::queued), "after") == Ids{"low"});
+  CHECK(waits(jobs(JobState::succeeded), "other") == Ids{"after"});
+  CHECK(waits(jobs(JobState::failed), "other").empty());
+}
+
 TEST_CASE("a job starts after all jobs of an array, and not at all if one of them has failed") {
   const auto turn = [](JobState second) {
     const std::vector<Job> jobs = {

@@ -1,18 +1,14 @@
 // The parts of a cluster in AWS: a VPC with a gateway and a subnet for each zone, a security group,
 // and a placement group for machines that must be close together.
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <map>
 #include <span>
 
 #include "base/join.hpp"
 #include "provision/cloud/at_once.hpp"
-#include "provision/cloud/find_or_make.hpp"
-#include "provision/cloud/range_texts.hpp"
-#include "provision/polling.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
+#include "provision/providers/aws/network_parts.hpp"
+#include "provision/providers/aws/security_rules.hpp"
 
 namespace fastgpu::provision::aws {
 namespace {
@@ -23,195 +19,9 @@ using cloud::Parts;
 
 constexpr const char* kVpcRange = "10.77.0.0/16";
 
-/// The calls that list, make and remove one kind of part.
-struct Kind {
-  const char* name;        ///< The name of the kind in fastgpu.
-  const char* listed_by;   ///< The action.
-  const char* set;         ///< The element of the answer with the list.
-  const char* id;          ///< The element with the identity.
-  const char* removed_by;  ///< The action.
-  const char* parameter;   ///< The parameter of that action.
-};
-
-constexpr Kind kGroup = {"security-group", "DescribeSecurityGroups", "securityGroupInfo",
-                         "groupId",        "DeleteSecurityGroup",    "GroupId"};
-constexpr Kind kSubnet = {"subnet",   "DescribeSubnets", "subnetSet",
-                          "subnetId", "DeleteSubnet",    "SubnetId"};
-constexpr Kind kGateway = {"internet-gateway",  "DescribeInternetGateways", "internetGatewaySet",
-                           "internetGatewayId", "DeleteInternetGateway",    "InternetGatewayId"};
-constexpr Kind kVpc = {"vpc", "DescribeVpcs", "vpcSet", "vpcId", "DeleteVpc", "VpcId"};
-constexpr Kind kPlacement = {"placement-group", "DescribePlacementGroups", "placementGroupSet",
-                             "groupName",       "DeletePlacementGroup",    "GroupName"};
-
-using Filters = std::vector<std::pair<std::string, std::string>>;
-
 std::string our_name(const OwnerTags& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
-
-/// A call that makes a part.
-struct Making {
-  const char* action;
-  const char* type;  ///< The type of the resource, for its tags.
-  Parameters parameters;
-  /// Returns the identity from the answer's root.
-  std::function<std::string(const pugi::xml_node&)> id_in;
-};
-
-/// Parts, with the document that holds them.
-struct Listed {
-  Ec2::Document document;
-  std::vector<pugi::xml_node> parts;
-
-  bool empty() const { return parts.empty(); }
-  const pugi::xml_node& front() const { return parts.front(); }
-};
-
-/// The marks on our resources, by EC2's name of the kind and by identity.
-using Bearers = std::map<std::string, std::map<std::string, OwnerTags>>;
-
-/// A finder and maker of parts in one region. Several threads may use one.
-class Network {
- public:
-  Network(Ec2& ec2, std::string region, const Wait& wait, const Cancel& cancel)
-      : ec2_(ec2), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
-
-  Ec2::Document call(const std::string& action, Parameters parameters, const std::string& doing) {
-    return ec2_.call(made(action, std::move(parameters), doing), cancel_);
-  }
-
-  /// Calls as `call` does; succeeds if the resource is gone already.
-  void remove(const std::string& action, Parameters parameters, const std::string& doing) {
-    Ec2Call call = made(action, std::move(parameters), doing);
-    call.outwaits_use = false;
-    call_unless(cloud::FailureKind::not_found, call);
-  }
-
-  /// Calls as `call` does; succeeds if it was done before, for example by a call whose answer was
-  /// lost.
-  void arrange(const std::string& action, Parameters parameters, const std::string& doing) {
-    call_unless(cloud::FailureKind::done_already, made(action, std::move(parameters), doing));
-  }
-
-  Listed find(const Kind& kind, const Filters& filters) {
-    Parameters parameters;
-    int n = 0;
-    for (const auto& [name, value] : filters)
-      add_filter(parameters, ++n, name, {value});
-    Listed found{call(kind.listed_by, parameters, std::string("looking for a ") + kind.name), {}};
-    found.parts = items(found.document->document_element(), kind.set);
-    return found;
-  }
-
-  /// Returns the identity of the only match; empty without a match. Throws conflict for several.
-  std::string find_one(const Kind& kind, const Filters& filters) {
-    const Listed found = find(kind, filters);
-    if (found.parts.size() > 1)
-      throw Error(ErrorKind::conflict, "aws: " + std::to_string(found.parts.size()) + " " +
-                                           kind.name + "s in " + region_ + " have " +
-                                           filters.front().first + " " + filters.front().second +
-                                           ": the choice is ambiguous");
-    return found.empty() ? "" : found.front().child_value(kind.id);
-  }
-
-  /// Returns every part with the cluster's mark, or with any cluster's mark for an empty identity.
-  /// One question covers all kinds.
-  Bearers bearers(const state::ClusterId& cluster) {
-    Ec2Call call = made("DescribeTags", {}, "looking for our marked resources");
-    add_filter(call.parameters, 1, "resource-type",
-               {kGroup.name, kSubnet.name, kGateway.name, kVpc.name, kPlacement.name});
-    std::vector<std::string> keys = {std::string(cloud::kClusterTag)};
-    if (cluster.value.empty())
-      keys.insert(keys.end(), {std::string(cloud::kNameTag), std::string(cloud::kOwnerTag)});
-    add_filter(call.parameters, 2, "key", keys);
-    if (!cluster.value.empty()) add_filter(call.parameters, 3, "value", {cluster.value});
-    Bearers found;
-    ec2_.pages(
-        call,
-        [&](const pugi::xml_node& root) {
-          for (const pugi::xml_node& tag : items(root, "tagSet"))
-            note(tag, found[tag.child_value("resourceType")][tag.child_value("resourceId")]);
-        },
-        cancel_);
-    return found;
-  }
-
-  /// Returns the network interfaces in a VPC, as text: "eni-0a1b of i-0c2d". Each machine, load
-  /// balancer, database or mount target in a VPC has one there. Empty if the account may not list
-  /// them.
-  std::vector<std::string> interfaces_in(const std::string& vpc) {
-    Ec2Call call = made("DescribeNetworkInterfaces", {}, "looking for the users of " + vpc);
-    add_filter(call.parameters, 1, "vpc-id", {vpc});
-    std::vector<std::string> found;
-    try {
-      ec2_.pages(
-          call,
-          [&](const pugi::xml_node& root) {
-            for (const pugi::xml_node& one : items(root, "networkInterfaceSet"))
-              found.push_back(interface_text(one));
-          },
-          cancel_);
-    } catch (const Error& e) {
-      if (e.kind() != ErrorKind::denied) throw;
-    }
-    return found;
-  }
-
-  const std::string& region() const noexcept { return region_; }
-
-  /// Returns the identity that `look` finds, or that of a new part. These calls have no idempotency
-  /// tokens: after a lost answer, `look` is called again before another part is made. The first
-  /// look is left out if the part cannot exist yet.
-  std::string find_or_make(const std::function<std::string()>& look, const Making& making,
-                           const OwnerTags& marks, bool may_be_there) {
-    return cloud::find_or_make(
-               look, [&] { return make(making, marks); }, wait_, cancel_, may_be_there)
-        .id;
-  }
-
- private:
-  Ec2Call made(const std::string& action, Parameters parameters, const std::string& doing) const {
-    return {region_, action, std::move(parameters), doing + " in " + region_};
-  }
-
-  static std::string interface_text(const pugi::xml_node& one) {
-    const std::string machine = one.child("attachment").child_value("instanceId");
-    const std::string owner = machine.empty() ? one.child_value("description") : machine;
-    return std::string(one.child_value("networkInterfaceId")) +
-           (owner.empty() ? "" : " of " + owner);
-  }
-
-  void call_unless(cloud::FailureKind fine, const Ec2Call& call) {
-    const auto failure = ec2_.try_call(call, cancel_);
-    if (failure && failure->kind != fine) throw cloud::error_of(*failure, "aws: " + call.doing);
-  }
-
-  static void note(const pugi::xml_node& tag, OwnerTags& marks) {
-    const std::string_view key = tag.child_value("key");
-    const std::string value = tag.child_value("value");
-    if (key == cloud::kClusterTag) marks.cluster = {value};
-    if (key == cloud::kNameTag) marks.cluster_name = value;
-    if (key == cloud::kOwnerTag) marks.owner = value;
-  }
-
-  std::string make(const Making& making, const OwnerTags& marks) {
-    Ec2Call call = made(making.action, making.parameters, std::string("making a ") + making.type);
-    call.is_repeatable = false;
-    call.parameters.emplace_back("TagSpecification.1.ResourceType", making.type);
-    add_tags(call.parameters, "TagSpecification.1", marks);
-    const auto answer = ec2_.call(call, cancel_);
-    std::string id = making.id_in(answer->document_element());
-    if (id.empty())
-      throw Error(ErrorKind::remote,
-                  std::string("the answer of aws to ") + making.action + " has no identity");
-    return id;
-  }
-
-  Ec2& ec2_;
-  std::string region_;
-  const Wait& wait_;
-  const Cancel& cancel_;
-};
 
 /// A network that is being made, and the parts that existed before.
 struct Work {
@@ -219,7 +29,7 @@ struct Work {
   const NetworkRequest& request;
   const Bearers& there;
 
-  bool may_have(const Kind& kind) const {
+  bool may_have(const PartKind& kind) const {
     return !request.vpc.empty() || there.contains(kind.name);
   }
 };
@@ -323,79 +133,6 @@ std::string subnet_in(const Work& work, const std::string& vpc) {
         {"AvailabilityZone", request.site.zone}},
        [](const pugi::xml_node& root) { return root.child("subnet").child_value("subnetId"); }},
       request.marks, work.may_have(kSubnet));
-}
-
-bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source,
-            const char* rules = "ipPermissions") {
-  for (const pugi::xml_node& rule : items(group, rules)) {
-    if (rule.child_value("ipProtocol") != protocol) continue;
-    for (const pugi::xml_node& range : items(rule, "ipRanges"))
-      if (range.child_value("cidrIp") == source) return true;
-    for (const pugi::xml_node& other : items(rule, "groups"))
-      if (other.child_value("groupId") == source) return true;
-  }
-  return false;
-}
-
-/// Adds rule number `n`: SSH from the range.
-void add_ssh_rule(Parameters& rules, int n, const IpRange& range) {
-  const std::string rule = "IpPermissions." + std::to_string(n) + ".";
-  rules.insert(rules.end(), {{rule + "IpProtocol", "tcp"},
-                             {rule + "FromPort", "22"},
-                             {rule + "ToPort", "22"},
-                             {rule + "IpRanges.1.CidrIp", range.text()}});
-}
-
-/// Returns the rules that the group lacks: SSH from the requested addresses, and all traffic
-/// between the cluster's machines. `group` is empty for a new group.
-Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
-                         const NetworkRequest& request) {
-  Parameters rules;
-  int n = 0;
-  const auto rule = [&](const std::string& name, const std::string& value) {
-    rules.emplace_back("IpPermissions." + std::to_string(n) + "." + name, value);
-  };
-  if (!allows(group, "-1", id)) {
-    ++n;
-    rule("IpProtocol", "-1");
-    rule("Groups.1.GroupId", id);
-  }
-  for (const IpRange& range : request.ssh_from) {
-    if (!allows(group, "tcp", range.text())) add_ssh_rule(rules, ++n, range);
-  }
-  return rules;
-}
-
-/// Adds the ranges that the group admits to port 22.
-void add_open_ranges(const pugi::xml_node& group, std::vector<IpRange>& ranges) {
-  for (const pugi::xml_node& rule : items(group, "ipPermissions")) {
-    if (std::string_view(rule.child_value("ipProtocol")) != "tcp") continue;
-    for (const pugi::xml_node& range : items(rule, "ipRanges"))
-      cloud::add_range(ranges, range.child_value("cidrIp"));
-  }
-}
-
-void close_group(Network& network, const pugi::xml_node& group, const NetworkRequest& request) {
-  Parameters rules = {{"GroupId", group.child_value(kGroup.id)}};
-  int n = 0;
-  for (const IpRange& range : request.ssh_from)
-    if (allows(group, "tcp", range.text())) add_ssh_rule(rules, ++n, range);
-  if (n > 0) network.remove("RevokeSecurityGroupIngress", rules, "closing the security group");
-}
-
-void open_group(Network& network, const pugi::xml_node& group, const std::string& id,
-                const NetworkRequest& request) {
-  if (Parameters rules = missing_rules(group, id, request); !rules.empty()) {
-    rules.emplace_back("GroupId", id);
-    network.arrange("AuthorizeSecurityGroupIngress", rules, "opening the security group");
-  }
-  // The elastic fabric adapter also needs a rule for outgoing traffic to the group.
-  if (request.close_together && !allows(group, "-1", id, "ipPermissionsEgress"))
-    network.arrange("AuthorizeSecurityGroupEgress",
-                    {{"GroupId", id},
-                     {"IpPermissions.1.IpProtocol", "-1"},
-                     {"IpPermissions.1.Groups.1.GroupId", id}},
-                    "opening the security group");
 }
 
 std::string security_group(const Work& work, const std::string& vpc) {
@@ -513,7 +250,7 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
                               const Parts& /*known*/) {
   Network network(ec2_, region, wait_, never_);
   Bearers there = network.bearers(cluster);
-  const auto remove = [&](const Kind& kind, const std::string& id) {
+  const auto remove = [&](const PartKind& kind, const std::string& id) {
     network.remove(kind.removed_by, {{kind.parameter, id}}, "removing " + id);
   };
   const auto& vpcs = there[kVpc.name];
@@ -522,7 +259,7 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
   cloud::Tasks tasks;
   if (there.contains(kPlacement.name))
     tasks.emplace_back([&] { remove_placement_groups(network, cluster); });
-  for (const Kind* kind : {&kGroup, &kSubnet})
+  for (const PartKind* kind : {&kGroup, &kSubnet})
     for (const auto& [id, marks] : there[kind->name])
       tasks.emplace_back([&, kind, part = id] { remove(*kind, part); });
   if (!tasks.empty()) cloud::at_once(tasks);

@@ -228,6 +228,46 @@ TEST_CASE("all-to-all gives each rank its block of everybody's input") {
     }
 }
 
+TEST_CASE("an all-gather in which blocks double gives each rank everybody's block") {
+  std::mt19937 random(5);
+  for (int ranks = 1; ranks <= 33; ++ranks)
+    for (const std::uint64_t block : {0U, 1U, 5U}) {
+      CAPTURE(ranks);
+      const BufferSizes sizes{.data = block * unsigned(ranks), .input = block};
+      const auto programs = programs_of(ranks, [&](int self) {
+        return all_gather_blocks_by_doubling({self, ranks}, block);
+      });
+      REQUIRE(fault_of(programs, sizes) == "");
+      Expressions expressions;
+      const SymbolicResult outcome = run(programs, sizes, expressions, random);
+      for (int self = 0; self < ranks; ++self)
+        for (std::uint64_t i = 0; i < sizes.data; ++i)
+          REQUIRE(outcome.data[std::size_t(self)][i] ==
+                  expressions.contribution(static_cast<int>(i / block), i % block));
+    }
+  const Program program = all_gather_blocks_by_doubling({0, 1024}, 1);
+  CHECK(program.steps.size() == 1 + 10 + 10);  // A copy, and one message for each bit.
+}
+
+TEST_CASE("a reduce-scatter in which blocks halve leaves each rank the sum of its block") {
+  std::mt19937 random(6);
+  for (const int ranks : {1, 2, 4, 8, 16, 32})
+    for (const std::uint64_t block : {0U, 1U, 5U}) {
+      CAPTURE(ranks);
+      const BufferSizes sizes{.data = block, .input = block * unsigned(ranks)};
+      const auto programs = programs_of(ranks, [&](int self) {
+        return reduce_scatter_blocks_by_halving({self, ranks}, block);
+      });
+      REQUIRE(fault_of(programs, sizes) == "");
+      Expressions expressions;
+      const SymbolicResult outcome = run(programs, sizes, expressions, random);
+      for (int self = 0; self < ranks; ++self)
+        for (std::uint64_t i = 0; i < block; ++i)
+          REQUIRE(expressions.is_sum_of_all(outcome.data[std::size_t(self)][i], ranks,
+                                            block * unsigned(self) + i));
+    }
+}
+
 TEST_CASE("no rank leaves a barrier that another has not come to") {
   std::mt19937 random(3);
   for (int ranks = 2; ranks <= 17; ++ranks) {

@@ -175,5 +175,22 @@ def test_jobs_start_after_others(user):
     user.run("exec", name, "--", "test", "!", "-e", "/root/never")
 
 
+def test_a_job_that_starts_after_another_keeps_no_slots(user):
+    name = user.two_nodes()
+    detached(user, name, "long", 2, ["sleep", "600"])
+    detached(user, name, "low", 2, ["true"], "--priority", "-5")
+    detached(user, name, "last", 1, ["true"], "--after", "low")
+    waits = {}
+    for job in ("low-1", "last-1"):
+        seen = json.loads(user.run("describe", "job", job, "-o", "json").out)
+        waits[job] = seen["waits_for"]
+    assert_equal(waits["low-1"], ["long-1"])
+    assert_in("low-1", waits["last-1"])
+    assert_in("low-1", user.run("describe", "job", "last").out.decode())
+    user.run("cancel", "job", "long")
+    assert_true(within(30, lambda: state_of(user, "last-1") == "succeeded"), "it waits for ever")
+    assert_equal(state_of(user, "low-1"), "succeeded")
+
+
 if __name__ == "__main__":
     run_tests(globals())

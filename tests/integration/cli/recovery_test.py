@@ -136,5 +136,60 @@ def test_a_job_is_started_again_after_a_node_was_lost(user):
     assert_equal(nodes, [f"{name}-0", f"{name}-2"])
 
 
+@shared_cluster
+def test_a_job_is_started_again_after_its_daemon_on_another_node_was_killed(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", TWICE + "echo up; exec sleep 600"]
+    daemons = {"mpirun": "[o]rted --daemonize", "plain": "agent-[0-9a-f]* [n]ode-ranks"}
+    for launcher, daemon in daemons.items():
+        user.run("exec", name, "--", "rm", "-rf", "/root/again")
+        words = ["--npernode", "1", "--launcher", launcher, "--retry", "1"]
+        words += ["--checkpoints", "again", "--on", "node-loss"]
+        process = user.start(*job_words(name, 2, program, launcher, *words))
+        logs = ["logs", f"{launcher}-1"]
+        ran = within(30, lambda words=logs: user.run(*words, code=None).out.count(b"up\n") == 2)
+        assert_true(ran, "it does not start")
+        user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-f", daemon)
+        out, err = process.communicate(timeout=60)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in(f"on {name}-0 has lost contact with ", err.decode())
+        assert_in("[1] found 17", out.decode())
+
+
+def test_a_job_whose_cluster_is_deleted_or_stopped_says_so(user):
+    commands = {
+        "deleted": ["delete", "cluster", user.cluster, "--yes"],
+        "stopped": ["stop", "cluster", user.cluster, "--yes"],
+    }
+    for index, (word, command) in enumerate(commands.items()):
+        user.made = False
+        name = user.two_nodes()
+        followers = {}
+        again = ["--retry", "3", "--on", "failure,node-loss"]
+        for more in ([], again) if word == "deleted" else ([],):
+            job_name = f"j{index}{len(more)}"
+            words = [*more, "--share", "--notify", f"touch {user.folder}/{job_name}"]
+            program = ["sh", "-c", "echo up; exec sleep 600"]
+            followers[f"{job_name}-1"] = user.start(*job_words(name, 2, program, job_name, *words))
+        for id_ in followers:
+            logs = ["logs", id_]
+            ran = within(30, lambda words=logs: user.run(*words, code=None).out.count(b"up") == 2)
+            assert_true(ran, f"{id_} does not start")
+        user.run(*command)
+        for id_, process in followers.items():
+            _, err = process.communicate(timeout=90)
+            seen = job(user, id_)
+            assert_equal(
+                (seen["state"], seen["reason"], seen["exit_code"], process.returncode),
+                ("lost", f"its cluster was {word}", 1, 1),
+                err.decode(),
+            )
+            assert_not_in("started again", err.decode())
+            assert_in(f"its cluster was {word}", err.decode())
+            assert_true((user.folder / id_[:-2]).exists(), "no word of --notify")
+        if word == "stopped":
+            user.run("delete", "cluster", name, "--yes")
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -27,6 +27,20 @@ def now(later=0):
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
+def expanded(text, values=()):
+    """What a container gets for an argument or the value of a variable: the kubelet reads $(NAME)
+    as a variable that is known by then, and $$ as one dollar sign.
+    """
+
+    def replaced(found):
+        name = found.group(1)
+        if name is None:
+            return "$"
+        return values[name] if name in values else found.group(0)
+
+    return re.sub(r"\$\$|\$\(([^)]*)\)", replaced, text)
+
+
 class Pod:
     """The launcher's pod: a process whose lines have times."""
 
@@ -36,13 +50,14 @@ class Pod:
         container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
         self.lines, self.code = [], None
         self.changed = threading.Condition()
-        command = [word.replace("$$(", "$(") for word in container["command"]]
+        environment = {}
+        for one in container["env"]:
+            environment[one["name"]] = expanded(one["value"], environment)
+        command = [expanded(word, environment) for word in container["command"]]
         place = command.index("mpirun") + 1
         command[place:place] = ["--oversubscribe"]
         hostfile = folder / "hostfile"
         hostfile.write_text("localhost slots=8\n")
-        environment = {one["name"]: one["value"] for one in container["env"]}
-        environment = {name: value.replace("$$(", "$(") for name, value in environment.items()}
         self.process = subprocess.Popen(
             command,
             env={

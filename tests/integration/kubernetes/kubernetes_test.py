@@ -24,9 +24,9 @@ JOB = ["run", "job", "--engine", "kubernetes", "--set", "kubernetes.image=train:
 
 
 def test_a_job_runs_and_its_logs_are_those_of_its_ranks(desk):
-    program = ["sh", "-c", 'echo "$RANK/$WORLD_SIZE at $MASTER_ADDR: $A \\$(B)"; echo err >&2']
-    done = desk.run(*JOB, "hello", "-np", "2", "-e", "A=$(x) y", "--", *program)
-    wanted = [f"[{rank}] {rank}/2 at localhost: $(x) y $(B)" for rank in (0, 1)]
+    program = ["sh", "-c", 'echo "$RANK/$WORLD_SIZE at $MASTER_ADDR: $A \\$(B) $0"; echo err >&2']
+    done = desk.run(*JOB, "hello", "-np", "2", "-e", "A=$(x) $$y", "--", *program, "$$(A) $$$")
+    wanted = [f"[{rank}] {rank}/2 at localhost: $(x) $$y $(B) $$(A) $$$" for rank in (0, 1)]
     assert_equal(sorted(done.stdout.splitlines()), wanted)
     assert_equal(done.stderr.count("] err"), 2, done.stderr)
     seen = desk.seen("hello")
