@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -89,7 +91,7 @@ class Creation {
     if (original == nullptr) return keep(words, at);
     if (takes_none(*original)) {
       if (equals != std::string::npos) throw Error(ErrorKind::usage, flag + " takes no value");
-      apply(*original, flag, "");
+      apply(*original, flag, "", flags_);
       return 1;
     }
     const bool is_attached = equals != std::string::npos;
@@ -98,19 +100,38 @@ class Creation {
     const std::string value = is_attached ? words[at].substr(equals + 1) : words[at + 1];
     if (value.empty()) throw Error(ErrorKind::usage, "the value of " + flag + " is empty");
     if (is_our_file(*original, value)) return keep(words, at);
-    apply(*original, flag, value);
+    apply(*original, flag, value, flags_);
     return is_attached ? 1 : 2;
   }
 
+  /// Returns the translation. A flag wins over the file.
   Words words() const {
     Words result = {"create", "cluster"};
-    if (!name_.empty()) result.push_back(name_);
-    result.insert(result.end(), options_.begin(), options_.end());
+    const std::string& name = flags_.name.empty() ? file_.name : flags_.name;
+    if (!name.empty()) result.push_back(name);
+    result.insert(result.end(), flags_.options.begin(), flags_.options.end());
+    for (const std::string& option : file_.options)
+      if (!is_given(option.substr(0, option.find('=')))) result.push_back(option);
     result.insert(result.end(), rest_.begin(), rest_.end());
     return result;
   }
 
  private:
+  /// The values of the flags, or those of the file.
+  struct Values {
+    std::string name{};
+    Words options{};
+    std::set<std::string, std::less<>> given{};  ///< The flags of ours that have been named.
+  };
+
+  /// Returns true if the command line has this flag of ours, in either spelling.
+  bool is_given(const std::string& flag) const {
+    const auto is_it = [&](const std::string& word) {
+      return word == flag || word.starts_with(flag + "=");
+    };
+    return flags_.given.contains(flag) || std::ranges::any_of(rest_, is_it);
+  }
+
   std::size_t keep(const Words& words, std::size_t at) {
     rest_.push_back(words[at]);
     return 1;
@@ -127,16 +148,18 @@ class Creation {
            (original.meaning == Meaning::refused && original.key.empty());
   }
 
-  void apply(const Original& original, const std::string& said, const std::string& value) {
+  void apply(const Original& original, const std::string& said, const std::string& value,
+             Values& values) {
+    values.given.emplace(original.ours);
     switch (original.meaning) {
       case Meaning::name:
-        name_ = value;
+        values.name = value;
         return;
       case Meaning::option:
-        options_.push_back(std::string(original.ours) + "=" + value);
+        values.options.push_back(std::string(original.ours) + "=" + value);
         return;
       case Meaning::flag:
-        options_.emplace_back(original.ours);
+        values.options.emplace_back(original.ours);
         return;
       case Meaning::dropped:
         return;
@@ -144,7 +167,7 @@ class Creation {
         check_image(value);
         return;
       case Meaning::data_disk:
-        if (value != "0") options_.push_back(std::string(original.ours) + "=" + value);
+        if (value != "0") values.options.push_back(std::string(original.ours) + "=" + value);
         return;
       case Meaning::refused:
         throw Error(ErrorKind::usage, said + ": " + std::string(original.ours));
@@ -196,7 +219,7 @@ class Creation {
       const std::string where = "[" + printable(section) + "] " + printable(key);
       if (takes_none(original) && !is_set(where, value)) return;
       if (original.meaning == Meaning::refused && value == "pwd") return;
-      apply(original, where, value);
+      apply(original, where, value, file_);
       return;
     }
     throw Error(ErrorKind::usage,
@@ -204,8 +227,8 @@ class Creation {
   }
 
   const ReadText& read_;
-  std::string name_;
-  Words options_;
+  Values flags_;
+  Values file_;
   Words rest_;  ///< Words that need no translation.
   std::string error_;
 };

@@ -72,6 +72,19 @@ install_script=pwd
         }).kind() == ErrorKind::usage);
 }
 
+TEST_CASE("a flag wins over the create.cfg, wherever the file is named") {
+  const std::string file =
+      "[ncluster]\nname=old\nmachines=2\nspot=True\nimage_name=a\ndata_disk_size=500\n";
+  CHECK(ours({"create", "-f", "create.cfg", "-np", "3", "-n", "vm"}, file) ==
+        Words{"create", "cluster", "vm", "--nodes=3", "--spot", "--image=a", "--data-disk=500"});
+  CHECK(ours({"create", "--spot", "--data_disk_size", "0", "--image=b", "-f", "create.cfg"},
+             file) == Words{"create", "cluster", "old", "--spot", "--image=b", "--nodes=2"});
+  CHECK(ours({"create", "-f", "create.cfg", "--nodes", "3", "--data-disk=7"}, file) ==
+        Words{"create", "cluster", "old", "--spot", "--image=a", "--nodes", "3", "--data-disk=7"});
+  CHECK(ours({"create", "-np", "1", "-np", "2"}) ==
+        Words{"create", "cluster", "--nodes=1", "--nodes=2"});  // This is refused later.
+}
+
 TEST_CASE("an empty value of the original is refused, and takes no other word") {
   for (const Words& words :
        {Words{"create", "--name=", "--dry-run"}, Words{"create", "-n=", "vm"},
