@@ -1,4 +1,6 @@
 #include <chrono>
+#include <memory>
+#include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/shown_state.hpp"
@@ -8,8 +10,13 @@ namespace fastgpu::cli {
 Action make_get_jobs_command(Arguments& arguments) {
   arguments.offer_table();
   const auto options = describe_name(arguments, "Show only this one", Values::job, Need::optional);
-  return [options](Context& context) {
-    const auto jobs = wanted_jobs(context, options->name);
+  const auto cluster = std::make_shared<std::string>();
+  Argument& flag =
+      arguments.text("--cluster", "NAME", "Show only the jobs of this cluster", *cluster);
+  flag.letter = "-c";
+  flag.values = Values::cluster;
+  return [options, cluster](Context& context) {
+    const auto jobs = wanted_jobs(context, options->name, *cluster);
     const ViewParts parts = context.ui().wants_document() ? ViewParts::all : ViewParts::table;
     context.ui().show(view_of(jobs, std::chrono::system_clock::now(), parts));
     return 0;

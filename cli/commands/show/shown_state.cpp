@@ -75,7 +75,8 @@ std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& t
   return found;
 }
 
-std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name) {
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
+                                       const std::string& cluster) {
   std::map<std::string, std::string> names;
   for (const state::Cluster& cluster : context.store().clusters())
     names[cluster.id.value] = cluster.name.value;
@@ -84,6 +85,10 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
     jobs = context.store().jobs();
   else
     jobs = find_jobs(context, name);
+  if (!cluster.empty()) {
+    const state::ClusterId wanted = find_cluster(context, cluster).id;
+    std::erase_if(jobs, [&](const state::Job& job) { return job.cluster != wanted; });
+  }
   std::vector<JobAndCluster> out;
   out.reserve(jobs.size());
   for (state::Job& job : jobs) {

@@ -34,6 +34,9 @@ std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string
 std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target);
 
 /// Returns the named job, those of the named array, or all of them, in their nodes' present view.
-std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name);
+/// Leaves out those of other clusters than `cluster`, unless it is empty. Throws not_found if there
+/// is no such cluster.
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
+                                       const std::string& cluster = "");
 
 }  // namespace fastgpu::cli
