@@ -2,14 +2,20 @@
 
 #include <optional>
 
+#include "base/contains.hpp"
 #include "base/fault_point.hpp"
+#include "base/outcome.hpp"
 #include "base/random.hpp"
+#include "base/units.hpp"
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/shared/not_copied.hpp"
+#include "cli/workflows/absent_nodes.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/placement.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
 #include "remote/copy.hpp"
 #include "remote/left_out.hpp"
 #include "state/directory.hpp"
@@ -52,6 +58,29 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 /// three, then seven: other machines may have started hundreds of jobs of this name.
 constexpr int kMostIds = 10;
 
+/// Asks the provider for the nodes with ranks. Throws conflict, with a remedy, if one does not run:
+/// it may have been stopped from outside. A provider that does not answer is no reason.
+void require_up(Context& context, const state::Cluster& cluster,
+                const std::vector<launcher::NodeRanks>& placement) {
+  const auto seen =
+      attempt([&] { return provision::look_before_change(context.tools(), cluster.name); });
+  context.cancel().check();
+  if (!seen.ok()) return;
+  for (const state::Node& node : seen.value().nodes)
+    if (node.state != state::NodeState::running &&
+        contains(placement, node.name, &launcher::NodeRanks::node))
+      throw Error(ErrorKind::conflict,
+                  absence_of(cluster, node, change_of(context.store(), cluster.name)));
+}
+
+/// Returns the failure of a start, or the better reason that a node does not run.
+Error reason_of(Context& context, const OpenJob& open, const Error& e) {
+  const bool may_be_off = e.kind() == ErrorKind::transient && !open.cluster.id.value.empty();
+  if (!may_be_off) return e;
+  const auto up = attempt([&] { require_up(context, open.cluster, open.record.placement); });
+  return up.ok() ? e : up.error();
+}
+
 /// Starts the job. If this fails, records the job as ended, unless it may run all the same, or its
 /// id is taken: the caller decides what becomes of that one.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
@@ -78,15 +107,16 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     throw launcher::JobMayRun(with_job_that_may_run(e, job.id));
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
+    const Error reason = reason_of(context, started.open, e);
     record.never_began = !is_prepared && record.restarts == 0;
     if (record.never_began) job.record = record;
     launcher::mark_ended(context.store(), job,
                          {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
-                          .exit_code = exit_code(e.kind()),
-                          .reason = stopped ? "cancelled before it began" : e.what()});
+                          .exit_code = exit_code(reason.kind()),
+                          .reason = stopped ? "cancelled before it began" : reason.what()});
     if (stopped)
       throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before it began");
-    throw;
+    throw Error(reason);
   }
   launcher::mark_running(context.store(), job);
 }
@@ -95,12 +125,11 @@ void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& st
   state::Job& job = started.open.job;
   context.set_interrupt_hint("job " + job.id + " has not started");
   wait_for_turn(context, job);
-  const bool has_lease = started.open.record.spec.engine == launcher::EngineKind::mpirun;
+  const launcher::JobSpec& spec = started.open.record.spec;
+  const bool has_lease = spec.engine == launcher::EngineKind::mpirun;
   context.set_interrupt_hint(
-      "job " + job.id +
-      (has_lease ? " stops on its own within 30 s; stop it at once with: fastgpu cancel job "
-                 : " goes on; stop it with: fastgpu cancel job ") +
-      job.id);
+      has_lease ? words_for_parting("job", job.id, spec.grace)
+                : "job " + job.id + " goes on; stop it with: fastgpu cancel job " + job.id);
   context.set_stop_notice("stopping job " + job.id + " before it runs");
   start(context, target, started);
 }
@@ -159,9 +188,18 @@ void start_with_its_id(Context& context, const RemoteTarget& target, StartedJob&
 
 }  // namespace
 
+std::string words_for_parting(const std::string& kind, const std::string& id,
+                              std::chrono::milliseconds grace) {
+  return kind + " " + id + " ends on its own: its ranks get SIGTERM within 30 s, and SIGKILL " +
+         to_string(grace) +
+         " after that (--grace); this begins it now and waits: fastgpu cancel job " + id;
+}
+
 launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
                               launcher::JobSpec spec) {
   auto placement = place_among(context, target.cluster, target.nodes, spec);
+  if (provision::provider_info(target.cluster.provider).has_local_nodes)
+    require_up(context, target.cluster, placement);  // Looking costs nothing.
   return {.spec = std::move(spec), .placement = std::move(placement)};
 }
 

@@ -1,8 +1,10 @@
 // Starts a job on nodes: places its ranks, records it, copies its files, and runs it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/job_access.hpp"
@@ -12,8 +14,14 @@
 
 namespace fastgpu::cli {
 
+/// Returns what becomes of a "job" or "array" of mpirun that Ctrl-C, pressed twice, leaves alone,
+/// and the command that waits for its end.
+std::string words_for_parting(const std::string& kind, const std::string& id,
+                              std::chrono::milliseconds grace);
+
 /// Places the ranks of a valid `spec` on the nodes, on free slots if all fit there. Throws
-/// ErrorKind::usage if there are not enough slots at all.
+/// ErrorKind::usage if there are not enough slots at all, and conflict if a node of this machine
+/// that gets ranks has been stopped.
 launcher::JobRecord placed_on(Context& context, const RemoteTarget& target, launcher::JobSpec spec);
 
 /// Returns what a job would wait for if it was recorded now.

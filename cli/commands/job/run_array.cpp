@@ -10,6 +10,7 @@
 
 #include "base/counted.hpp"
 #include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_start.hpp"
 #include "cli/commands/job/own_command.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/program/app.hpp"
@@ -277,10 +278,7 @@ int run_array(Context& context, const RemoteTarget& target, const ArrayRun& run)
                     ", at most " + std::to_string(run.plan.limit) + " at once");
   context.set_stop_notice("stopping array " + array.id +
                           "; press Ctrl-C again to exit at once (its jobs then stop on their own)");
-  context.set_interrupt_hint("the jobs of array " + array.id +
-                             " stop on their own within 30 s; stop them at once with: fastgpu "
-                             "cancel job " +
-                             array.id);
+  context.set_interrupt_hint(words_for_parting("array", array.id, run.record.spec.grace));
   ArrayRunner(context, target, run, array).run();
   const int code = show_array(context, array, target.cluster.name.value);
   return context.cancel().requested() ? exit_code(ErrorKind::interrupted) : code;
