@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "agent/protocol/tail.hpp"
 #include "base/names.hpp"
 #include "launcher/contact.hpp"
 #include "launcher/job.hpp"
@@ -17,7 +18,7 @@ namespace fastgpu::launcher {
 enum class Renewal : std::uint8_t { yes, no };
 
 struct FollowingOptions {
-  std::optional<std::uint64_t> tail{};  ///< Number of last lines of existing output; absent: all.
+  std::optional<agent::Tail> tail{};  ///< The last lines of existing output; absent: all.
   /// Only lines that were written within this time before now; absent: all.
   std::optional<std::chrono::milliseconds> since{};
   bool times = false;  ///< Reports to the observer when output was written.

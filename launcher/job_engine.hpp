@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/tail.hpp"
 #include "base/cancel.hpp"
 #include "base/error.hpp"
 #include "base/host_result.hpp"
@@ -25,7 +26,7 @@ enum class LogMode : std::uint8_t { what_there_is, follow };
 
 struct LogRequest {
   std::optional<int> rank{};                         ///< Absent: all, mpirun's own output included.
-  std::optional<std::uint64_t> tail{};               ///< Lines of each log.
+  std::optional<agent::Tail> tail{};                 ///< The last lines; absent: all.
   std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
   bool times = false;  ///< Reports when output was written, and each node's output in that order.
   LogMode mode = LogMode::what_there_is;

@@ -106,8 +106,10 @@ class PodLogReader {
              : "";
     std::optional<long> seconds;
     if (request_.since) seconds = std::chrono::ceil<std::chrono::seconds>(*request_.since).count();
+    std::optional<std::uint64_t> tail;
+    if (request_.tail && !seen_any_) tail = request_.tail->lines;
     const std::string path = pod_log_path(api_.access().name_space, pod, mode == LogMode::follow,
-                                          since, seconds, seen_any_ ? std::nullopt : request_.tail);
+                                          since, seconds, tail);
     try {
       api_.stream(
           path,
@@ -341,7 +343,7 @@ class KubernetesEngine final : public JobEngine {
     try {
       constexpr std::uint64_t kLastLines = 500;
       LastWords last;
-      PodLogReader(api_, job, {.tail = kLastLines}, last)
+      PodLogReader(api_, job, {.tail = agent::Tail{kLastLines}}, last)
           .read(seen.pod->name, LogMode::what_there_is, true, cancel);
       const MpiJobSize size{.slots = seen.job->slots, .ranks = total_ranks(job.placement)};
       auto failure = failure_named_by_mpirun(last.of_mpirun(), id, size);

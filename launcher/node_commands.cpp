@@ -64,7 +64,9 @@ std::string NodeCommands::follow(const Follow& what) const {
       append_item(list, std::to_string(rank), ",");
     words.insert(words.end(), {"--ranks", list});
   }
-  if (what.tail) words.insert(words.end(), {"--tail", std::to_string(*what.tail)});
+  if (what.tail)
+    words.insert(words.end(), {what.tail->of == agent::TailOf::rank ? "--tail" : "--tail-of-log",
+                               std::to_string(what.tail->lines)});
   if (what.since) words.insert(words.end(), {"--since", std::to_string(what.since->count())});
   if (what.times) words.push_back("--times");
   if (!what.wait) words.push_back("--no-follow");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/tail.hpp"
 #include "launcher/job.hpp"
 #include "remote/agent.hpp"
 
@@ -44,7 +45,7 @@ class NodeCommands {
 
   struct Follow {
     std::optional<std::set<int>> ranks{};
-    std::optional<std::uint64_t> tail{};
+    std::optional<agent::Tail> tail{};
     std::optional<std::chrono::milliseconds> since{};  ///< Only lines of the time before now.
     bool times = false;                                ///< Sends the time of each piece of output.
     bool continues = false;  ///< `offsets` are sent first, on standard input.

@@ -18,7 +18,8 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::uint64_t kLastLines = 200;
+/// Ranks that write much to stdout keep the end of their stderr.
+constexpr agent::Tail kTail{200, agent::TailOf::log};
 constexpr std::size_t kMostOfLog = 16'384;
 constexpr std::size_t kMostFacts = 128UL << 10U;
 constexpr std::chrono::milliseconds kFactsTimeout{60'000};
@@ -208,7 +209,7 @@ void add_logs(Services& services, const OpenJob& open, const std::vector<NodeNam
   EvidenceObserver observer(evidence);
   try {
     const auto engine = engine_for(services, open.cluster, open.record);
-    engine->logs(evidence.run, open.record, {.tail = kLastLines, .left_out = absent}, observer,
+    engine->logs(evidence.run, open.record, {.tail = kTail, .left_out = absent}, observer,
                  services.cancel());
   } catch (const Error& e) {
     services.cancel().check();

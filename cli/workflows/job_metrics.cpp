@@ -16,8 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::uint64_t kFirstLines = 200;
-constexpr std::uint64_t kMostCurveLines = 100'000;
+constexpr agent::Tail kFirstLines{200, agent::TailOf::log};
+constexpr agent::Tail kMostCurveLines{100'000, agent::TailOf::log};
 constexpr milliseconds kMetricsTimeout{5'000};
 constexpr milliseconds kCurvesTimeout{30'000};
 constexpr milliseconds kOverlap{2'000};  ///< Readings overlap, because clocks and answers differ.

@@ -68,7 +68,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [-- COMMAND]", run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
-               "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
+               "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N | --tail-of-log "
+               "N] [--no-follow] "
                "[--no-data] [--since MILLISECONDS] [--times] [--renew-lease] [--begun]",
                run_job_follow},
     Subcommand{"job-input", "DIR < FRAMES", run_job_input},

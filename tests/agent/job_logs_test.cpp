@@ -96,6 +96,26 @@ TEST_CASE("logs can be asked for by rank, by their last lines, and without waiti
   CHECK(none.ranks.size() == 2);
 }
 
+TEST_CASE("the last lines of a rank are those of both streams together, or of each") {
+  AgentJob job(
+      kOneRank,
+      "echo a; sleep 0.2; echo b >&2; sleep 0.2; echo c; sleep 0.2; echo d >&2; sleep 0.2; "
+      "printf 'e\\nf' >&2");
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  using Logs = std::map<std::string, std::string>;
+  const auto last = [&](const std::string& flag, const std::string& lines) {
+    return follow(job.home, {"job", "--no-follow", flag, lines}).logs;
+  };
+  CHECK(last("--tail", "0") == Logs{});
+  CHECK(last("--tail", "1") == Logs{{"0.err", "f"}});
+  CHECK(last("--tail", "3") == Logs{{"0.err", "d\ne\nf"}});
+  CHECK(last("--tail", "4") == Logs{{"0.out", "c\n"}, {"0.err", "d\ne\nf"}});
+  CHECK(last("--tail", "5") == Logs{{"0.out", "c\n"}, {"0.err", "b\nd\ne\nf"}});
+  CHECK(last("--tail", "100") == Logs{{"0.out", "a\nc\n"}, {"0.err", "b\nd\ne\nf"}});
+  CHECK(last("--tail-of-log", "1") == Logs{{"0.out", "c\n"}, {"0.err", "f"}});
+}
+
 TEST_CASE("a follower without data gets the launcher's stderr, and nothing else") {
   AgentJob job(kOneRank + " & wait; echo out; printf 'a rank has failed\\n' >&2; exit 205",
                "echo out; echo err >&2");

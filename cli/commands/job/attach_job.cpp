@@ -18,7 +18,7 @@ int run_attach(Context& context, const JobOptions& options) {
   }
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
-  return follow_job(context, *engine, open, {.tail = lines_of(options)});
+  return follow_job(context, *engine, open, {.tail = tail_of(options)});
 }
 
 }  // namespace

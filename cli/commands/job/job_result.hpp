@@ -13,7 +13,7 @@ struct FollowOptions {
   launcher::OnCancel on_cancel = launcher::OnCancel::leave_job;
   RankLabels labels = RankLabels::shown;
   bool output = true;
-  std::optional<std::uint64_t> tail{};
+  std::optional<agent::Tail> tail{};
   remote::SharedInput* input = nullptr;  ///< The input for rank 0 or all ranks; null for none.
   /// Called with the outcome before it is recorded, to which it may add. If it returns true, the
   /// job goes on: its end is not recorded.

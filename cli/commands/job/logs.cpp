@@ -56,7 +56,7 @@ int run_logs(Context& context, const JobOptions& options) {
   const auto engine = engine_for(context, open.cluster, open.record);
   launcher::LogRequest request{
       .rank = options.rank,
-      .tail = lines_of(options),
+      .tail = tail_of(options),
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};

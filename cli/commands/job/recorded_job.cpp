@@ -34,9 +34,9 @@ void describe_tail(Arguments& arguments, JobOptions& options) {
                   kMostLines);
 }
 
-std::optional<std::uint64_t> lines_of(const JobOptions& options) {
+std::optional<agent::Tail> tail_of(const JobOptions& options) {
   if (!options.tail) return std::nullopt;
-  return static_cast<std::uint64_t>(*options.tail);
+  return agent::Tail{static_cast<std::uint64_t>(*options.tail)};
 }
 
 OpenJob open_settled(Context& context, const std::string& name) {

@@ -33,7 +33,7 @@ std::shared_ptr<JobOptions> describe_job(Arguments& arguments);
 /// Adds --tail.
 void describe_tail(Arguments& arguments, JobOptions& options);
 
-std::optional<std::uint64_t> lines_of(const JobOptions& options);  ///< Returns --tail.
+std::optional<agent::Tail> tail_of(const JobOptions& options);  ///< Returns --tail.
 
 /// Adds --cluster.
 void describe_foreign(Arguments& arguments, std::string& cluster);

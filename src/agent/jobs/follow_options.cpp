@@ -71,7 +71,9 @@ LogFollowOptions parse_follow_options(Arguments arguments) {
     } else if (const auto list = words.take_value("--ranks")) {
       options.ranks = parse_ranks(*list);
     } else if (const auto lines = words.take_value("--tail")) {
-      options.tail = parse_number<std::uint64_t>(*lines, "--tail");
+      options.tail = Tail{parse_number<std::uint64_t>(*lines, "--tail")};
+    } else if (const auto lines_of_log = words.take_value("--tail-of-log")) {
+      options.tail = Tail{parse_number<std::uint64_t>(*lines_of_log, "--tail-of-log"), TailOf::log};
     } else if (const auto since = words.take_value("--since")) {
       options.since = parse_since(*since);
     } else if (const auto beats = words.take_value("--beats")) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "agent/protocol/tail.hpp"
 #include "agent/subcommands.hpp"
 
 namespace fastgpu::agent {
@@ -19,8 +20,8 @@ struct LogFollowOptions {
   std::map<std::string, std::uint64_t> from{};
   /// Absent for all ranks and the launcher's output.
   std::optional<std::set<int>> ranks{};
-  /// The number of last lines to send of logs that are not in `from`.
-  std::optional<std::uint64_t> tail{};
+  /// The last lines to send of logs that are not in `from`; absent: all.
+  std::optional<Tail> tail{};
   /// Sends only lines that were written within this time before now; absent: all.
   std::optional<std::chrono::milliseconds> since{};
   bool times = false;  ///< Sends the time of each piece of output before it.

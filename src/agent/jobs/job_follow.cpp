@@ -10,7 +10,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "agent/files/change_watch.hpp"
 #include "agent/files/disk.hpp"
@@ -161,31 +163,44 @@ class Follower {
     return options_.data || (rank == kLauncherRank && stream == OutputStream::err);
   }
 
-  void open(int rank, OutputStream stream, const std::filesystem::path& path) {
+  /// Opens a log. Returns it if it begins where the options say; null otherwise.
+  LogSource* open(int rank, OutputStream stream, const std::filesystem::path& path) {
     const auto key = std::tuple(rank, stream);
-    if (!is_sent(rank, stream) || sources_.contains(key)) return;
-    LogSource source(rank, stream, path);
+    if (!is_sent(rank, stream) || sources_.contains(key)) return nullptr;
+    LogSource& source = sources_.emplace(key, LogSource(rank, stream, path)).first->second;
     const auto from = options_.from.find(log_name(rank, stream));
-    if (from != options_.from.end()) {
+    if (from != options_.from.end())
       source.start_at(from->second);
-    } else if (!options_.data) {
+    else if (!options_.data)
       source.start_at_last_bytes(kLauncherTail);
-    } else if (options_.since && !discovered_) {
-      if (options_.tail) source.start_at_tail(*options_.tail);
-      const std::uint64_t tail = source.offset();
-      source.start_at_time(time_before_now(*options_.since));
-      source.start_at(std::max(tail, source.offset()));
-    } else if (options_.tail && !discovered_) {
-      source.start_at_tail(*options_.tail);
+    else if (!discovered_)
+      return &source;
+    return nullptr;
+  }
+
+  /// Leaves out the beginnings of logs of one rank as the options say.
+  void begin_late(int rank, std::span<LogSource* const> logs) const {
+    if (options_.tail && options_.tail->of == TailOf::rank && rank != kLauncherRank)
+      start_at_tail(logs, options_.tail->lines);
+    else if (options_.tail)
+      for (LogSource* log : logs)
+        log->start_at_tail(options_.tail->lines);
+    if (!options_.since) return;
+    for (LogSource* log : logs) {
+      const std::uint64_t tail = log->offset();
+      log->start_at_time(time_before_now(*options_.since));
+      log->start_at(std::max(tail, log->offset()));
     }
-    sources_.emplace(key, std::move(source));
   }
 
   void open_if_there(int rank, const std::filesystem::path& directory) {
+    std::vector<LogSource*> opened;
     for (const auto stream : {OutputStream::out, OutputStream::err}) {
       const auto path = directory / log_name(rank, stream);
-      if (std::filesystem::exists(path)) open(rank, stream, path);
+      LogSource* const log = std::filesystem::exists(path) ? open(rank, stream, path) : nullptr;
+      if (log != nullptr) opened.push_back(log);
     }
+    begin_late(rank, opened);
   }
 
   /// Finds logs and statuses. A rank with a status has written its last byte. Its logs are opened

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -34,7 +36,7 @@ LogSource::LogSource(int rank, OutputStream stream, const std::filesystem::path&
   if (!file_) throw system_error("opening " + path.string(), errno);
 }
 
-void LogSource::start_at_tail(std::uint64_t lines) {
+std::uint64_t LogSource::start_at_tail(std::uint64_t lines) {
   const std::uint64_t size = log_size(file_);
   offset_ = size;
   std::array<char, 65536> buffer;
@@ -47,11 +49,23 @@ void LogSource::start_at_tail(std::uint64_t lines) {
       if (buffer[i] != '\n' || begin + i + 1 == size) continue;
       if (++newlines == lines) {
         offset_ = begin + i + 1;
-        return;
+        return lines;
       }
     }
     end = begin;
     offset_ = begin;
+  }
+  return offset_ < size ? newlines + 1 : 0;
+}
+
+void LogSource::skip_line() {
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = read_at(file_, buffer, offset_)) {
+    const std::size_t newline = std::string_view(buffer.data(), got).find('\n');
+    offset_ += std::min(newline, got);
+    if (newline == std::string_view::npos) continue;
+    ++offset_;
+    return;
   }
 }
 
@@ -93,6 +107,30 @@ std::size_t LogSource::read(std::span<char> buffer) {
   const std::size_t got = read_at(file_, buffer, offset_);
   offset_ += got;
   return got;
+}
+
+void start_at_tail(std::span<LogSource* const> logs, std::uint64_t lines) {
+  struct Rest {
+    LogSource* log;
+    std::uint64_t lines;
+    std::int64_t time() const {
+      return log->time_here().value_or(std::numeric_limits<std::int64_t>::max());
+    }
+  };
+  std::vector<Rest> rests;
+  std::uint64_t total = 0;
+  for (LogSource* log : logs) {
+    log->load_times();
+    rests.push_back({log, log->start_at_tail(lines)});
+    total += rests.back().lines;
+  }
+  for (; total > lines; --total) {
+    Rest* oldest = nullptr;
+    for (Rest& rest : rests)
+      if (rest.lines > 0 && (oldest == nullptr || rest.time() < oldest->time())) oldest = &rest;
+    oldest->log->skip_line();
+    --oldest->lines;
+  }
 }
 
 std::string log_name(int rank, OutputStream stream) {

@@ -25,8 +25,11 @@ class LogSource {
   void start_at(std::uint64_t offset) noexcept { offset_ = offset; }
 
   /// Sets the offset to the beginning of the last `lines` lines. A last line without a newline
-  /// counts, too.
-  void start_at_tail(std::uint64_t lines);
+  /// counts, too. Returns how many lines there are behind the offset.
+  std::uint64_t start_at_tail(std::uint64_t lines);
+
+  /// Advances the offset to the next line, or to the end of the log.
+  void skip_line();
 
   /// Sets the offset so that at most the last `bytes` bytes follow it.
   void start_at_last_bytes(std::uint64_t bytes);
@@ -53,6 +56,10 @@ class LogSource {
   std::uint64_t offset_ = 0;
   std::vector<LogTime> times_;
 };
+
+/// Sets the offsets to the last `lines` lines of all of these logs together, by their times. A line
+/// without a time is taken for a new one.
+void start_at_tail(std::span<LogSource* const> logs, std::uint64_t lines);
 
 /// Returns a log's name in --from: "3.out", "launcher.err".
 std::string log_name(int rank, OutputStream stream);
