@@ -127,6 +127,10 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
   // The nodes accept the cluster's key from each other, too.
   const auto key = state::identity_file(services.state_directory(), cluster.id);
   const auto text = read_file(key);
+bool OpenJob::is_without_cluster() const {
+  return cluster.id.value.empty() && record.spec.engine != launcher::EngineKind::kubernetes;
+}
+
   if (!text)
     throw Error(ErrorKind::local,
                 "the key of cluster " + cluster.name.value + " is missing: " + key.string());

@@ -18,10 +18,13 @@ namespace fastgpu::cli {
 struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
-  state::Cluster cluster;  ///< Empty for a job in Kubernetes.
+  state::Cluster cluster;  ///< Empty for a job in Kubernetes, and once it is deleted.
 
   /// Returns the name of its present run on the nodes.
   std::string run() const { return launcher::run_name(job.id, record.restarts); }
+
+  /// Returns true if the job's cluster is deleted.
+  bool is_without_cluster() const;
 };
 
 /// Returns true for a job that runs in Kubernetes, and not on a cluster of fastgpu.

@@ -288,6 +288,11 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     evidence.missing.emplace_back(why.error().what());
     return evidence;
   }
+  if (open.is_without_cluster()) {
+    evidence.missing.emplace_back("its cluster is deleted, and its logs with it");
+    add_recorded_ends(evidence);
+    return evidence;
+  }
   const std::vector<NodeName> absent = absent_nodes_of(services, open, evidence);
   add_logs(services, open, absent, evidence);
   add_recorded_ends(evidence);

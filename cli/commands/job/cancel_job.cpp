@@ -45,15 +45,15 @@ void stop_running(Context& context, OpenJob& open) {
 }
 
 int cancel_one(Context& context, const JobOptions& options, const std::string& id) {
-  OpenJob open = open_job(context, id);
-  open.job = refresh_job(context, open.job);
-  if (launcher::has_ended(open.job)) {
-    context.ui().note("job " + open.job.id +
-                      " has already ended: " + std::string(state::to_string(open.job.state)));
-    if (!context.ui().for_people())
-      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
+  const state::Job job = refresh_job(context, find_job(context, id));
+  if (launcher::has_ended(job)) {  // Its cluster may be deleted.
+    context.ui().note("job " + job.id +
+                      " has already ended: " + std::string(state::to_string(job.state)));
+    if (!context.ui().for_people()) context.ui().show(view_of_one("job", to_json(job), job.id));
     return 0;
   }
+  OpenJob open = open_job(context, id);
+  open.job = job;
   if (options.dry_run)
     return show_job(context, open.job, "job " + open.job.id + " would be stopped");
   if (!cancel_queued(context, open.job)) stop_running(context, open);
@@ -73,9 +73,11 @@ int cancel_array(Context& context, const JobOptions& options, const std::string&
     for (state::Job& job : jobs) {
       if (launcher::has_ended(job)) continue;
       const Outcome<void> outcome = attempt([&] {
+        job = refresh_job(context, job);
+        if (launcher::has_ended(job)) return;
         OpenJob open = open_job(context, job.id);
-        open.job = refresh_job(context, open.job);
-        if (!launcher::has_ended(open.job)) stop_running(context, open);
+        open.job = job;
+        stop_running(context, open);
         job = open.job;
       });
       if (first_failure.ok()) first_failure = outcome;

@@ -55,4 +55,12 @@ OpenJob open_settled(Context& context, const std::string& name) {
   return open;
 }
 
+OpenJob open_for_outcome(Context& context, const state::Job& job) {
+  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster))
+    return open_settled(context, job.id);
+  context.set_job(job.id);
+  const state::Job now = refresh_job(context, job);
+  return {now, *now.record, {}};
+}
+
 }  // namespace fastgpu::cli

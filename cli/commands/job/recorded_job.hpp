@@ -44,4 +44,8 @@ void find_foreign(Context& context, const std::string& job, const std::string& c
 /// not confirmed, first finds out and records whether the job has ended.
 OpenJob open_settled(Context& context, const std::string& name);
 
+/// Does the same for a job whose outcome is enough: that is on record after its cluster is deleted,
+/// too. The cluster is empty then.
+OpenJob open_for_outcome(Context& context, const state::Job& job);
+
 }  // namespace fastgpu::cli

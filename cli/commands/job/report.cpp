@@ -19,7 +19,7 @@ struct ReportOptions {
 
 int run_report(Context& context, const ReportOptions& options) {
   if (!options.out.path.empty()) check_out_file(options.out);
-  const OpenJob open = open_settled(context, find_job(context, options.job).id);
+  const OpenJob open = open_for_outcome(context, find_job(context, options.job));
   if (open.job.state == state::JobState::queued)
     throw Error(ErrorKind::conflict,
                 "job " + open.job.id + " is queued: there is nothing to report");

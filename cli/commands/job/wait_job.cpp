@@ -46,14 +46,6 @@ class WaitLimit {
   std::chrono::steady_clock::time_point begin_;
 };
 
-/// Opens a job whose outcome alone is wanted: it is on record after its cluster is deleted, too.
-OpenJob open_for_outcome(Context& context, const state::Job& job) {
-  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster))
-    return open_settled(context, job.id);
-  const state::Job now = refresh_job(context, job);
-  return {now, *now.record, {}};
-}
-
 /// Returns the jobs and those of arrays, each once, as they are on record.
 std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& names) {
   std::vector<OpenJob> jobs;
