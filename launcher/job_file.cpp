@@ -183,7 +183,9 @@ JobFile read_job_file(const config::Document& document) {
        "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
        "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
        "retry_on",       "checkpoints", "fetch",   "fetch_to",   "notify",       "slurm",
-       "kubernetes",     "on_full"});
+       "kubernetes",     "on_full"},
+      {"environment", "no-environment", "check", "post-mortem", "host", "hostfile", "oversubscribe",
+       "env-file", "dry-run"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });

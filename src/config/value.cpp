@@ -1,5 +1,7 @@
 #include "config/value.hpp"
 
+#include <algorithm>
+
 #include "base/contains.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
@@ -102,13 +104,21 @@ void Value::allow_only(std::initializer_list<std::string_view> known) const {
   allow_only(std::vector<std::string>(known.begin(), known.end()));
 }
 
-void Value::allow_only(const std::vector<std::string>& known) const {
+void Value::allow_only(const std::vector<std::string>& known,
+                       const std::vector<std::string>& flags) const {
   if (!is_map() && !is_null()) refuse("a map of names and values");
   for (const Entry& entry : tree_->entries) {
     if (contains(known, entry.key)) continue;
     std::string message = entry.place.text() + ": unknown field '" + printable(entry.key) + "'";
     const std::string nearest = nearest_name(entry.key, known);
-    if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";
+    std::string word = entry.key;
+    std::ranges::replace(word, '_', '-');
+    const bool may_be_flag = contains(flags, word) || nearest.empty();
+    const std::string flag = may_be_flag ? nearest_name(word, flags) : "";
+    if (!flag.empty())
+      message += ": only the flag --" + flag + " sets this";
+    else if (!nearest.empty())
+      message += ", did you mean '" + nearest + "'?";
     throw Error(ErrorKind::usage, message);
   }
 }

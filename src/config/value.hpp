@@ -46,9 +46,11 @@ class Value {
   /// value ("nodes:") is present, and can be read only as an empty list or map.
   std::optional<Value> find(std::string_view key) const;
 
-  /// Throws for a key that is not in `known`, with the nearest known one.
+  /// Throws for a key that is not in `known`, with the nearest known one, or with the nearest of
+  /// `flags`: what only a flag of the command line sets.
   void allow_only(std::initializer_list<std::string_view> known) const;
-  void allow_only(const std::vector<std::string>& known) const;
+  void allow_only(const std::vector<std::string>& known,
+                  const std::vector<std::string>& flags = {}) const;
 
   /// Returns an Error about this value, with its place.
   Error error(const std::string& message) const;

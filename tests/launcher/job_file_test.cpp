@@ -86,6 +86,12 @@ notify: 'mail -s "$JOB_ID" me'
 TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"comand: [a]\n", "job.yaml:1:1: unknown field 'comand', did you mean 'command'?"},
+      {"enviroment: a\n",
+       "job.yaml:1:1: unknown field 'enviroment': only the flag --environment sets this"},
+      {"post_mortem: a\n",
+       "job.yaml:1:1: unknown field 'post_mortem': only the flag --post-mortem sets this"},
+      {"host: a\n", "job.yaml:1:1: unknown field 'host': only the flag --host sets this"},
+      {"banana: a\n", "job.yaml:1:1: unknown field 'banana'"},
       {"command: python train.py\n",
        "job.yaml:1:10: 'command': the command must be a list of words, such as [python, train.py]"},
       {"command: []\n", "job.yaml:1:10: 'command': the command is empty"},
