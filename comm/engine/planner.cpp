@@ -53,6 +53,11 @@ constexpr int kFewOfNode = 8;
 /// Ranks that one can exchange messages with in the time of a few steps.
 constexpr int kFewPeers = 100;
 
+/// More ranks than those exchange blocks up to here in fewer steps: the simulator (gathers of 128
+/// to 512 ranks at 10 Gbit/s, 1 to 3 us a message) has 1 to 10 times the speed of a message to
+/// each. From 1 KiB on, the bytes that are passed on cost more.
+constexpr std::uint64_t kShortBlock = 512;
+
 /// Returns the algorithm for data that is not short, on machines with one rank each. Long slices
 /// fill the links in a ring, in which each rank receives from one other rank alone. Shorter ones
 /// are dominated by latency, and a ring has a step for every rank. docs/benchmarks/scale.md has the
@@ -195,7 +200,7 @@ class Planner {
   /// Messages to each rank, one of `bytes` to each, would take longer than the steps of a program
   /// in which what is sent doubles.
   bool has_many_messages(std::uint64_t bytes) const {
-    return !is_inside_ && place_.ranks > kFewPeers && bytes <= kWorthAMessage;
+    return !is_inside_ && place_.ranks > kFewPeers && bytes <= kShortBlock;
   }
 
   /// Several machines, of several ranks.

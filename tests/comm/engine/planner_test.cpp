@@ -48,6 +48,23 @@ TEST_CASE("what is planned by lengths alone comes near the best that the cost mo
       }
 }
 
+TEST_CASE("short blocks of many ranks go in as many steps as their number has bits") {
+  const auto steps = [](CallKind kind, std::uint64_t block, int ranks) {
+    Call call = all_reduce_of(block);
+    call.kind = kind;
+    if (kind == CallKind::reduce_scatter) call.bytes *= static_cast<std::uint64_t>(ranks);
+    return plan_for(call, Rank{0}, filled_nodes(ranks, 1), std::nullopt).program.steps.size();
+  };
+  CHECK(steps(CallKind::all_gather, 8, 512) == 1 + 2 * 9);
+  CHECK(steps(CallKind::reduce_scatter, 8, 512) == 2 + 2 * 9);
+  CHECK(steps(CallKind::all_gather, 8, 500) <= 1 + 3 * 9);
+  for (const CallKind kind : {CallKind::all_gather, CallKind::reduce_scatter}) {
+    CHECK(steps(kind, 4096, 512) == 1 + 2 * 511);
+    CHECK(steps(kind, 8, 64) == 1 + 2 * 63);
+  }
+  CHECK(steps(CallKind::reduce_scatter, 8, 500) == 1 + 2 * 499);
+}
+
 TEST_CASE("ranks of one machine exchange directly, whatever is not short") {
   for (const std::uint64_t bytes : {4 << 10, 1 << 20, 100 << 20})
     CHECK(all_reduce_plan(all_reduce_of(bytes), filled_nodes(8, 8)).algorithm == Algorithm::direct);
