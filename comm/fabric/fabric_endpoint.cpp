@@ -17,6 +17,7 @@
 #include "base/units.hpp"
 #include "comm/common/process_environment.hpp"
 #include "comm/fabric/fabric_library.hpp"
+#include "comm/fabric/left_files.hpp"
 
 namespace fastgpu::comm::fabric {
 namespace {
@@ -259,12 +260,14 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
                 .is_hardware = offer.is_hardware != 0};
   Port* port = nullptr;
   PortTraits port_traits;
+  const bool is_shm = std::string_view(offer.provider) == "shm";
+  if (is_shm) remove_left_files();
   int error = EBUSY;
   for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
     error = library->open(found.offers(), index, site.ranks, &port, &port_traits);
   if (error != 0) {
     const Error failure = limit_error(library, error, "opening " + name_of(offer));
-    if (std::string_view(offer.provider) != "shm") throw Error(failure);
+    if (!is_shm) throw Error(failure);
     throw Error(failure.kind(), std::string(failure.what()) +
                                     "; its files are in /dev/shm: see that this rank may write "
                                     "there, and that there is room [df /dev/shm]");

@@ -40,6 +40,14 @@ for provider in net 'tcp;ofi_rxm'; do
   wait "$first" || { echo "the first of two jobs by $provider failed" >&2; failed=1; }
 done
 
+# What killed ranks leave in shared memory is removed by the next job.
+left() { find /dev/shm -maxdepth 1 -name "*:$(id -u):*" -printf '%f\n' | while IFS=: read -r process _; do
+  kill -0 "$process" 2>/dev/null || echo "$process"; done; }
+env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC=shm timeout 60 "$ranks" kill 3 >/dev/null 2>&1
+[ -n "$(left)" ] || { echo "killed ranks leave no files by shm any more" >&2; failed=1; }
+both shm >/dev/null || { echo "a job by shm failed after killed ranks" >&2; failed=1; }
+[ -z "$(left)" ] || { echo "files of killed ranks are left: $(left)" >&2; failed=1; }
+
 # Networks that go while a job begins; only where this network is the test's own.
 add_cable() {
   ip link add cable0 type veth peer name cable1
