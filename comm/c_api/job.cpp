@@ -161,7 +161,9 @@ fgc_status fgc_link_counters(fgc_comm* comm, size_t index, fgc_link* link, size_
 
 fgc_status fgc_use_flows(fgc_comm* comm, int flows) {
   return guarded([&] {
-    if (flows < 1) comm::c_api::refuse("there cannot be " + std::to_string(flows) + " flows");
+    if (flows < 1 || flows > comm::kMostFlows)
+      comm::c_api::refuse("there cannot be " + std::to_string(flows) + " flows: 1 to " +
+                          std::to_string(comm::kMostFlows));
     need(comm, "the communicator").communicator->use_flows(flows);
   });
 }

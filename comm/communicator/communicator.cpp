@@ -314,6 +314,7 @@ void Communicator::check_rank(std::string_view call, Rank rank) const {
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                            std::optional<Direction> direction) {
+  check_memory(call.kind, {.in = input, .out = data}, self_);
   const CommunicatorNumber::Start start(*context_, call.kind);
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =

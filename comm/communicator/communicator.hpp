@@ -119,7 +119,7 @@ class Communicator {
   }
 
   /// Reduces block rank() of the `all` of every rank into `mine`. `all` has size() blocks as long
-  /// as `mine`. They do not overlap.
+  /// as `mine`. Throws ErrorKind::usage where they overlap.
   Handle start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                               Reduction reduction);
   void reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
@@ -132,14 +132,15 @@ class Communicator {
   void broadcast(std::span<std::byte> data, Rank root) { run(prepare_broadcast(data, root)); }
 
   /// `all` receives `mine` of every rank, ordered by rank. `mine` may lie at its place in `all`.
-  /// Throws ErrorKind::usage where `all` is not size() times as long.
+  /// Throws ErrorKind::usage where `all` is not size() times as long, and where they overlap
+  /// otherwise.
   Handle start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
     run(prepare_all_gather(mine, all));
   }
 
   /// Block r of `out` goes to rank r; block r of `in` comes from there. Throws ErrorKind::usage
-  /// where they are not equally long, or no whole number of blocks.
+  /// where they are not equally long, no whole number of blocks, or overlap.
   Handle start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
   void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
     run(prepare_all_to_all(out, in));

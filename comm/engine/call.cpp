@@ -1,7 +1,10 @@
 #include "comm/engine/call.hpp"
 
 #include <cstring>
+#include <functional>
+#include <sstream>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 
@@ -66,7 +69,70 @@ Call decode(const Note& bytes, Rank peer) {
   return call;
 }
 
+/// Returns the name of a call in the C ABI, without its prefix.
+std::string_view name_of(CallKind kind) {
+  switch (kind) {
+    case CallKind::barrier:
+      return "barrier";
+    case CallKind::all_reduce:
+      return "all_reduce";
+    case CallKind::broadcast:
+      return "broadcast";
+    case CallKind::all_gather:
+      return "all_gather";
+    case CallKind::reduce_scatter:
+      return "reduce_scatter";
+    case CallKind::all_to_all:
+      return "all_to_all";
+    case CallKind::message:
+      return "message";
+  }
+  return "call";
+}
+
+/// Returns "8 bytes at 0x7f00".
+std::string range_text(std::span<const std::byte> memory) {
+  std::ostringstream text;
+  text << counted(memory.size(), "byte") << " at 0x" << std::hex
+       << reinterpret_cast<std::uintptr_t>(memory.data());
+  return text.str();
+}
+
+bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) noexcept {
+  constexpr std::less<> kBefore;  // In one order for all pointers, also of other arrays.
+  return !one.empty() && !other.empty() && kBefore(one.data(), other.data() + other.size()) &&
+         kBefore(other.data(), one.data() + one.size());
+}
+
+/// Returns whether the call works on memory that it both reads and writes.
+bool works_in_place(CallKind kind, const CallMemory& memory, Rank rank) noexcept {
+  switch (kind) {
+    case CallKind::all_reduce:
+    case CallKind::broadcast:
+      return memory.in.data() == memory.out.data() && memory.in.size() == memory.out.size();
+    case CallKind::all_gather:
+      return memory.in.data() ==
+             memory.out.data() + static_cast<std::size_t>(rank.value) * memory.in.size();
+    case CallKind::barrier:
+    case CallKind::reduce_scatter:
+    case CallKind::all_to_all:
+    case CallKind::message:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+void check_memory(CallKind kind, const CallMemory& memory, Rank rank) {
+  if (!overlap(memory.in, memory.out) || works_in_place(kind, memory, rank)) return;
+  const std::string exception = kind == CallKind::all_gather
+                                    ? ", and the input is not at this rank's place in the output"
+                                    : "";
+  throw Error(ErrorKind::usage, std::string(name_of(kind)) + ": the input (" +
+                                    range_text(memory.in) + ") overlaps the output (" +
+                                    range_text(memory.out) + ")" + exception);
+}
 
 Note encode(const Call& call) {
   Note bytes{};

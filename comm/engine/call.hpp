@@ -2,8 +2,10 @@
 // a sentence instead of a hang or a wrong sum.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "comm/kernels/reduce.hpp"
@@ -45,6 +47,17 @@ struct Call {
   Rank root{};              ///< Set for broadcast.
   AllReducePlan plan{};     ///< Set for all_reduce.
 };
+
+/// The memory of a call: what it reads, and what it writes. Empty for none.
+struct CallMemory {
+  std::span<const std::byte> in{};
+  std::span<const std::byte> out{};
+};
+
+/// Throws ErrorKind::usage, naming both ranges, if a call of `rank` would write to memory that it
+/// still reads. A call may read and write the very same memory if it is not one of several blocks,
+/// and all_gather may find the rank's own block in its place.
+void check_memory(CallKind kind, const CallMemory& memory, Rank rank);
 
 Note encode(const Call& call);
 

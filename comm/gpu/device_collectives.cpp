@@ -76,6 +76,7 @@ DeviceCollectives::Request DeviceCollectives::receive(std::span<std::byte> data,
 DeviceCollectives::Request DeviceCollectives::checked(const DeviceCall& call, StreamHandle stream) {
   if (call.kind == CallKind::message && call.peer == ranks_.rank())
     throw Error(ErrorKind::usage, "a rank sends no messages to itself");
+  check_memory(call.kind, {.in = call.in, .out = call.out}, ranks_.rank());
   if (!call.in.empty()) device_->check_is_here(call.in.data());
   if (!call.out.empty()) device_->check_is_here(call.out.data());
   return submit(call, stream);

@@ -49,7 +49,9 @@ fgc_status fgc_request_wait(fgc_request* request);
 /* Waits where it is not done, and frees it. NULL is allowed. */
 void fgc_request_free(fgc_request* request);
 
-/* Below, `count` elements of `type` are what each rank gives or gets for each other rank. */
+/* Below, `count` elements of `type` are what each rank gives or gets for each other rank. Memory
+ * that a call reads and memory that it writes do not overlap: FGC_USAGE names both, and nothing has
+ * begun. Exceptions are stated. */
 
 /* Reduces over all ranks, in place. The result is the same to the last bit on every rank and in
  * every run of as many ranks. */
@@ -57,14 +59,14 @@ fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, int type, in
 fgc_status fgc_all_reduce_async(fgc_comm* comm, void* data, size_t count, int type, int op,
                                 fgc_request** request);
 
-/* Reduces block fgc_rank of the `all` of every rank into `mine`, of `count`; `all` is which is
- * fgc_size times as long. They do not overlap. */
+/* Reduces block fgc_rank of the `all` of every rank into `mine`, of `count`; `all` is
+ * fgc_size times as long. */
 fgc_status fgc_reduce_scatter(fgc_comm* comm, const void* all, void* mine, size_t count, int type,
                               int op);
 fgc_status fgc_reduce_scatter_async(fgc_comm* comm, const void* all, void* mine, size_t count,
                                     int type, int op, fgc_request** request);
 
-/* `all` gets `mine` of every rank, ordered by rank. `mine` may lie at its place in `all`. */
+/* `all` gets `mine` of every rank, ordered by rank. `mine` may be at its place in `all`. */
 fgc_status fgc_all_gather(fgc_comm* comm, const void* mine, void* all, size_t count, int type);
 fgc_status fgc_all_gather_async(fgc_comm* comm, const void* mine, void* all, size_t count, int type,
                                 fgc_request** request);
@@ -75,7 +77,7 @@ fgc_status fgc_broadcast_async(fgc_comm* comm, void* data, size_t count, int typ
                                fgc_request** request);
 
 /* Block r of `out` goes to rank r, block r of `in` comes from there; each is fgc_size times `count`
- * long. They do not overlap. */
+ * long. */
 fgc_status fgc_all_to_all(fgc_comm* comm, const void* out, void* in, size_t count, int type);
 fgc_status fgc_all_to_all_async(fgc_comm* comm, const void* out, void* in, size_t count, int type,
                                 fgc_request** request);

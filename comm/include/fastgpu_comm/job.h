@@ -55,9 +55,10 @@ typedef struct fgc_comm fgc_comm;
 
 /* Joins the job that the environment describes: RANK and WORLD_SIZE, or mpirun's own variables; the
  * address of rank 0 in FASTGPU_COMM_MASTER_ADDR and FASTGPU_COMM_MASTER_PORT, or MASTER_ADDR and
- * MASTER_PORT; FASTGPU_COMM_SECRET, or FASTGPU_COMM_SECRET_FILE and the file that it names, without
- * which only ranks on one machine can meet; and the other variables of the library's documentation.
- * Without a rank in the environment the process is a job of one.
+ * MASTER_PORT (1000 further under torchrun, which listens there); FASTGPU_COMM_SECRET, or
+ * FASTGPU_COMM_SECRET_FILE and the file that it names, without which only ranks on one machine can
+ * meet; and the other variables of the library's documentation. Without a rank in the environment
+ * the process is a job of one.
  *
  * `settings` overrules the environment: "NAME=VALUE" for such variables, the last one followed by
  * NULL; "NAME=" hides a variable. NULL: no variables. FGC_USAGE for a name that is none of them. */
@@ -93,8 +94,9 @@ fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group);
 fgc_status fgc_mem_alloc(fgc_comm* comm, size_t bytes, void** memory);
 fgc_status fgc_mem_free(fgc_comm* comm, void* memory);
 
-/* Spreads messages over so many connections to each rank on another host; FASTGPU_COMM_FLOWS are
- * the most, and the default. For all communicators of the job. */
+/* Spreads messages over this many connections, 1 to 64, to each rank on another host. The job has
+ * FASTGPU_COMM_FLOWS of them, which is the default: more are taken for all of these. For all
+ * communicators of the job. */
 fgc_status fgc_use_flows(fgc_comm* comm, int flows);
 
 /* The counts of one network that this rank uses, or of another way on which its messages go, since

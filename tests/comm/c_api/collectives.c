@@ -4,6 +4,34 @@
 
 #include "test.h"
 
+/* In a job of one or two ranks. */
+static void check_refused_overlaps(fgc_comm* comm) {
+  float values[8] = {1, 2, 3, 4};
+  fgc_request* request = NULL;
+  const size_t block = 4 / (size_t)fgc_size(comm);
+  float* const mine = values + block * (size_t)fgc_rank(comm);
+  expect_status(fgc_reduce_scatter(comm, values, mine, block, FGC_FLOAT32, FGC_SUM), FGC_USAGE,
+                "a part of the input as the output");
+  expect(last_error_has("16 bytes at 0x"), "the message has a range");
+  expect_status(fgc_all_to_all(comm, values, values, block, FGC_FLOAT32), FGC_USAGE,
+                "input and output alike");
+  expect_status(fgc_all_to_all(comm, values, values + 1, block, FGC_FLOAT32), FGC_USAGE,
+                "an output that begins in the input");
+  expect_status(fgc_all_gather(comm, mine + 1, values, block, FGC_FLOAT32), FGC_USAGE,
+                "an input in the output, one further than its place");
+  expect_status(fgc_all_gather_async(comm, mine + 1, values, block, FGC_FLOAT32, &request),
+                FGC_USAGE, "the same of an asynchronous call");
+  expect_status(fgc_reduce_scatter_async(comm, values, mine, block, FGC_FLOAT32, FGC_SUM, &request),
+                FGC_USAGE, "the same of another");
+  expect_status(fgc_all_to_all_async(comm, values, values, block, FGC_FLOAT32, &request), FGC_USAGE,
+                "and of a third");
+  expect(request == NULL, "no request has been made");
+  expect_status(fgc_all_gather(comm, mine, values, block, FGC_FLOAT32), FGC_OK, "in place");
+  expect_status(fgc_all_to_all(comm, values, values + 4, block, FGC_FLOAT32), FGC_OK,
+                "side by side");
+  expect_status(fgc_all_to_all(comm, values, values, 0, FGC_FLOAT32), FGC_OK, "no elements");
+}
+
 void check_refused_arguments(fgc_comm* comm) {
   float value = 1;
   char bytes[8] = {0};
@@ -30,7 +58,11 @@ void check_refused_arguments(fgc_comm* comm) {
                 "a message to oneself");
   expect_status(fgc_mem_free(comm, memory), FGC_USAGE, "memory of somebody else");
   expect_status(fgc_use_flows(comm, 0), FGC_USAGE, "no flows");
+  expect_status(fgc_use_flows(comm, 65), FGC_USAGE, "more flows than FASTGPU_COMM_FLOWS allows");
+  expect(last_error_has("65") && last_error_has("1 to 64"), "the message has the limit");
+  expect_status(fgc_use_flows(comm, 64), FGC_OK, "the most flows, of which the job has fewer");
   expect_status(fgc_link_counters(comm, 0, NULL, NULL), FGC_USAGE, "links without a place");
+  check_refused_overlaps(comm);
 }
 
 void check_collectives(fgc_comm* comm) {

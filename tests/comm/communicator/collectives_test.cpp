@@ -445,6 +445,29 @@ TEST_CASE("what was started ends without anybody waiting") {
   CHECK(values[1] == values[0]);
 }
 
+TEST_CASE("a call whose input overlaps its output has not begun: the next one is right") {
+  auto ranks = communicators_in_process(3, 20s);
+  std::vector<int> refused(ranks.size());
+  std::vector<std::int32_t> sums(ranks.size(), 1);
+  run_ranks(ranks, [&](Communicator& comm) {
+    const std::size_t r = index(comm.rank());
+    std::array<std::int32_t, 6> values{};
+    const auto all = std::as_writable_bytes(std::span(values));
+    const auto refuse = [&](auto call) {
+      refused[r] += test::failure_of(call).kind() == ErrorKind::usage;
+    };
+    // On one rank alone: it is this rank's own mistake.
+    if (comm.rank() == Rank{1}) {
+      refuse([&] { comm.all_to_all(all.first(12), all.subspan(8, 12)); });
+      refuse([&] { comm.start_reduce_scatter(all.first(12), all.subspan(4, 4), {}); });
+      refuse([&] { comm.start_all_gather(all.first(4), all.first(12)); });
+    }
+    comm.all_reduce(std::span(&sums[r], 1), ReduceOp::sum);
+  });
+  CHECK(refused == std::vector<int>{0, 3, 0});
+  CHECK(sums == std::vector<std::int32_t>(ranks.size(), 3));
+}
+
 TEST_CASE("groups of a split work beside each other and beside the whole") {
   auto ranks = communicators_in_process(5, 20s);
   std::vector<std::vector<int>> seen(ranks.size());

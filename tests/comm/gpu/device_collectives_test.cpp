@@ -89,6 +89,27 @@ TEST_CASE("memory that is not the device's is refused, and the job goes on") {
   CHECK(results == std::vector<Floats>(2, Floats(4, 2)));
 }
 
+TEST_CASE("memory of a device that a call would read and write at once is refused") {
+  std::vector<int> refused(2);
+  std::vector<Floats> results(2);
+  run_on_devices(2, [&](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
+    StagedCollectives staged(comm, device);
+    const DeviceValues<float> values(*device, Floats(4, static_cast<float>(self)));
+    const auto all = values.bytes();
+    const auto refuse = [&, at = self](auto call) {
+      refused[at] += test::failure_of(call).kind() == ErrorKind::usage;
+    };
+    refuse([&] { staged.reduce_scatter(all, all.first(8), kSum, nullptr); });
+    refuse([&] { staged.all_to_all(all, all, nullptr); });
+    refuse([&] { staged.all_gather(all.subspan(4, 8), all, nullptr); });
+    staged.all_gather(all.subspan(8 * self, 8), all, nullptr)->wait();
+    results[self] = values.read();
+  });
+  CHECK(refused == std::vector<int>{3, 3});
+  CHECK(results == std::vector<Floats>(2, Floats{0, 0, 1, 1}));
+}
+
 TEST_CASE("memory that cannot be pinned is copied all the same") {
   std::vector<Floats> results(2);
   std::vector<std::size_t> pinned(2, 1);

@@ -1,0 +1,75 @@
+#include "comm/engine/call.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "base/error.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using test::failure_of;
+using test::mentions;
+
+/// A part of an array of 16 bytes.
+struct Part {
+  std::size_t begin;
+  std::size_t bytes;
+};
+
+struct Case {
+  CallKind kind;
+  Part in;
+  Part out;
+  int rank = 0;
+};
+
+std::array<std::byte, 16> memory;
+
+void check(const Case& tried) {
+  const auto part = [](const Part& of) { return std::span(memory).subspan(of.begin, of.bytes); };
+  check_memory(tried.kind, {.in = part(tried.in), .out = part(tried.out)}, {tried.rank});
+}
+
+TEST_SUITE_BEGIN("comm/call");
+
+TEST_CASE("memory that a call reads and writes at once is refused with both ranges") {
+  using enum CallKind;
+  const Case refused[] = {{reduce_scatter, {0, 8}, {0, 4}}, {reduce_scatter, {0, 8}, {4, 4}, 1},
+                          {reduce_scatter, {0, 8}, {7, 4}}, {reduce_scatter, {0, 8}, {0, 8}},
+                          {all_to_all, {0, 8}, {0, 8}},     {all_to_all, {0, 8}, {7, 8}},
+                          {all_to_all, {7, 8}, {0, 8}},     {all_gather, {4, 4}, {0, 8}, 0},
+                          {all_gather, {0, 4}, {0, 8}, 1},  {all_gather, {1, 4}, {0, 8}, 0},
+                          {all_gather, {7, 4}, {0, 8}, 1},  {all_reduce, {0, 8}, {4, 8}},
+                          {broadcast, {4, 8}, {0, 8}}};
+  for (const Case& tried : refused) {
+    CAPTURE(static_cast<int>(tried.kind));
+    const Error e = failure_of([&] { check(tried); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "the input (" + std::to_string(tried.in.bytes) + " bytes at 0x"));
+    CHECK(mentions(e, "overlaps the output (" + std::to_string(tried.out.bytes) + " bytes at 0x"));
+  }
+}
+
+TEST_CASE("memory side by side, in place and of no bytes is accepted") {
+  using enum CallKind;
+  const Case accepted[] = {{reduce_scatter, {0, 8}, {8, 4}}, {reduce_scatter, {4, 8}, {0, 4}},
+                           {all_to_all, {0, 8}, {8, 8}},     {all_to_all, {8, 8}, {0, 8}},
+                           {all_gather, {0, 4}, {0, 8}, 0},  {all_gather, {4, 4}, {0, 8}, 1},
+                           {all_gather, {8, 4}, {0, 8}, 1},  {all_reduce, {0, 8}, {0, 8}},
+                           {all_reduce, {0, 0}, {0, 8}},     {broadcast, {0, 8}, {0, 8}},
+                           {all_to_all, {4, 0}, {0, 8}},     {message, {0, 8}, {0, 0}}};
+  for (const Case& tried : accepted) {
+    CAPTURE(static_cast<int>(tried.kind));
+    CHECK_NOTHROW(check(tried));
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
