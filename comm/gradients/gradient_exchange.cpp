@@ -60,6 +60,8 @@ void GradientExchange::begin(const Lock&) {
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
   recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
+  const auto doubt = doubt_of_patterns(table_, settings_);
+  if (doubt && communicator_.rank() == Rank{0}) warn(*doubt);
   messages_.emplace(StepMessages::Parts{*control_, *recorder_, table_}, settings_.stall,
                     [this](const std::string& sentence) { warn(sentence); });
   const bool is_on_host = device_tensors_.devices().empty();

@@ -290,6 +290,23 @@ std::vector<ElementType> wire_types(const GradientTable& table, const GradientSe
   return types;
 }
 
+std::optional<std::string> doubt_of_patterns(const GradientTable& table,
+                                             const GradientSettings& settings) {
+  if (settings.wire != WireType::mixed && settings.wire != WireType::encoded) return std::nullopt;
+  for (const std::string& pattern : settings.keep_float32) {
+    if (pattern.find_first_of("[]{}\\") == std::string::npos) continue;
+    std::size_t id = 0;
+    while (id < table.size() && !matches(pattern, table[{id}].name))
+      ++id;
+    if (id < table.size()) continue;
+    return "no gradient has a name like '" + printable(pattern) +
+           "' of FASTGPU_COMM_MIXED_KEEP: * is any text there and ? one character, and brackets "
+           "are "
+           "parts of names";
+  }
+  return std::nullopt;
+}
+
 /// Matches with '*' and '?'. On a mismatch it goes back to the last '*', one character further each
 /// time.
 bool matches(std::string_view pattern, std::string_view name) noexcept {

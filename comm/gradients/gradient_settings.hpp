@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +87,12 @@ std::string text_of_wire(const GradientSettings& settings);
 
 /// Returns a number that differs for each value of FASTGPU_COMM_WIRE.
 std::uint64_t number_of_wire(const GradientSettings& settings);
+
+/// Returns a warning if a pattern of FASTGPU_COMM_MIXED_KEEP has brackets or a backslash and
+/// matches no gradient, so that it is perhaps a pattern of a shell. Names may have brackets: those
+/// of JAX do.
+std::optional<std::string> doubt_of_patterns(const GradientTable& table,
+                                             const GradientSettings& settings);
 
 /// Returns true if `name` matches `pattern`, in which '*' means any text and '?' one character.
 bool matches(std::string_view pattern, std::string_view name) noexcept;

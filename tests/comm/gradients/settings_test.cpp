@@ -189,6 +189,27 @@ TEST_CASE("mixed keeps in float32 what is small and what is named") {
         std::vector<ElementType>{bfloat16, bfloat16, bfloat16, float64});
 }
 
+TEST_CASE("a pattern with brackets that matches no gradient is doubted, and others are not") {
+  GradientTable table;
+  table.add({.name = "['dense']['bias']", .shape = {100}});
+  table.add({.name = "bn1.weight", .shape = {100}});
+  const auto doubt = [&](const std::string& keep, WireType wire = WireType::mixed) {
+    GradientSettings settings = settings_of({{"FASTGPU_COMM_MIXED_KEEP", keep}});
+    settings.wire = wire;
+    return doubt_of_patterns(table, settings).value_or("");
+  };
+  CHECK(doubt("[") ==
+        "no gradient has a name like '[' of FASTGPU_COMM_MIXED_KEEP: * is any text there and ? one "
+        "character, and brackets are parts of names");
+  for (const std::string pattern : {"bn[0-9]*", "{bn,ln}*", "bn\\d.*", "*.bias,*]["})
+    CHECK(doubt(pattern).find("FASTGPU_COMM_MIXED_KEEP") != std::string::npos);
+  CHECK(doubt("[", WireType::encoded).find("'['") != std::string::npos);
+  for (const std::string pattern : {"*['bias']", "*['dense'*,*bn*", "*norm*", "", "*", "bn?.*"})
+    CHECK(doubt(pattern).empty());
+  CHECK(doubt("[", WireType::same).empty());
+  CHECK(doubt("[", WireType::float16).empty());
+}
+
 TEST_CASE("patterns") {
   CHECK(matches("*", ""));
   CHECK(matches("*.bias", "layer.1.bias"));
