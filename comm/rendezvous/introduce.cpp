@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/descriptors.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
@@ -25,6 +27,26 @@
 
 namespace fastgpu::comm {
 namespace {
+
+/// The first reason for which this rank cannot go on. The others wait for its next message, so it
+/// goes on until a message can carry the reason, and throws then.
+class Objection {
+ public:
+  /// Calls `action`, and keeps its error. `doing` is put before the error.
+  template <class Action>
+  void keep_error_of(const std::string& doing, Action action) {
+    try {
+      action();
+    } catch (const Error& e) {
+      if (!error_) error_ = doing.empty() ? e : e.during(doing);
+    }
+  }
+
+  const std::optional<Error>& error() const noexcept { return error_; }
+
+ private:
+  std::optional<Error> error_;
+};
 
 /// An answer has a bit for each way in which a rank can be reached.
 using Answer = std::array<std::byte, 1>;
@@ -166,9 +188,34 @@ void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, De
   });
 }
 
-/// Groups the ranks: those with the same lowest rank in reach are on the same node.
-Topology exchange_topology(const Connections& connections, Round& round) {
-  using Lowest = std::array<std::byte, sizeof(std::uint32_t)>;
+/// The last message of an introduction: the lowest rank in reach, and the length of the reason for
+/// which the rank cannot go on, 0 for none, with the reason.
+constexpr std::size_t kMaxReason = 1000;
+using LastWord = std::array<std::byte, sizeof(std::uint32_t) + sizeof(std::uint16_t) + kMaxReason>;
+
+LastWord last_word_of(std::uint32_t lowest, const Objection& objection) {
+  LastWord word{};
+  const std::string reason =
+      objection.error() ? std::string(objection.error()->what()).substr(0, kMaxReason) : "";
+  const auto bytes = std::as_bytes(std::span(reason));
+  WireWriter(word).put(lowest).put(static_cast<std::uint16_t>(bytes.size()));
+  std::ranges::copy(bytes, word.end() - kMaxReason);
+  return word;
+}
+
+/// Returns the reason for which the rank that sent it cannot go on; empty for none.
+std::string reason_in(const LastWord& word) {
+  WireReader in(word);
+  in.get<std::uint32_t>();
+  const auto length = std::min<std::size_t>(in.get<std::uint16_t>(), kMaxReason);
+  const auto bytes = std::span(word).last<kMaxReason>().first(length);
+  return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, kMaxReason);
+}
+
+/// Groups the ranks: those with the same lowest rank in reach are on the same node. Throws this
+/// rank's objection, or that of another.
+Topology exchange_topology(const Connections& connections, Round& round,
+                           const Objection& objection) {
   const auto ranks = static_cast<std::size_t>(connections.size);
   std::uint32_t lowest = 0;
   const auto is_near = [&](std::uint32_t r) {
@@ -177,13 +224,17 @@ Topology exchange_topology(const Connections& connections, Round& round) {
   };
   while (!is_near(lowest))
     ++lowest;
-  Lowest mine{};
-  WireWriter(mine).put(lowest);
   std::map<std::uint32_t, std::vector<Rank>> nodes;
   nodes[lowest].push_back(connections.rank);
-  round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Lowest& theirs) {
-    nodes[WireReader(theirs).get<std::uint32_t>()].push_back({static_cast<int>(r)});
-  });
+  std::string reason;  // Thrown once all are read, as in exchange_introductions.
+  round.exchange(std::vector(ranks, last_word_of(lowest, objection)),
+                 [&](std::size_t r, const LastWord& theirs) {
+                   nodes[WireReader(theirs).get<std::uint32_t>()].push_back({static_cast<int>(r)});
+                   const std::string why = reason_in(theirs);
+                   if (reason.empty() && !why.empty()) reason = said_by(why, {static_cast<int>(r)});
+                 });
+  if (objection.error()) throw Error(*objection.error());
+  if (!reason.empty()) throw Error(ErrorKind::remote, reason);
   Topology topology;
   for (auto& [first, members] : nodes) {
     std::ranges::sort(members);
@@ -227,22 +278,6 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
   return flows;
 }
 
-/// Opens the ways as open_ways does. On failure it sends the reason to the other ranks, and then
-/// throws.
-TriedWays open_ways_or_tell(const Connections& connections, const Wishes& wishes, Round& round) {
-  try {
-    return open_ways(connections, wishes);
-  } catch (const Error& e) {
-    try {
-      const auto ranks = static_cast<std::size_t>(connections.size);
-      round.exchange(std::vector(ranks, farewell_of(e)), [](std::size_t, const Introduction&) {});
-    } catch (const Error&) {  // Others may have gone as well.
-      throw e;
-    }
-    throw;
-  }
-}
-
 /// Returns what all ranks say of themselves, by rank. All are read before one is refused: a socket
 /// that is closed with bytes in it takes what was sent over it along.
 std::vector<Introduction> exchange_introductions(Round& round, std::size_t ranks,
@@ -272,16 +307,28 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
   return std::max(1, kUsualFlows / static_cast<int>(ranks));
 }
 
+void take_leave(const Connections& connections, const Error& reason, Deadline deadline) noexcept {
+  try {
+    const auto ranks = static_cast<std::size_t>(connections.size);
+    Round round(connections.rank, connections.sockets, deadline);
+    round.exchange(std::vector(ranks, farewell_of(reason)),
+                   [](std::size_t, const Introduction&) {});
+  } catch (const std::exception&) {  // Others may have gone as well.
+  }
+}
+
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
   Round round(connections.rank, connections.sockets, deadline);
-  TriedWays ways = open_ways_or_tell(connections, wishes, round);
+  TriedWays ways =
+      or_take_leave(connections, deadline, [&] { return open_ways(connections, wishes); });
   std::vector<Answer> answers(ranks, Answer{});
   FurtherSockets sockets{.flows = {},
                          .addresses = std::vector<std::vector<Endpoint>>(ranks),
                          .wished = std::vector<int>(ranks, 0),
                          .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
+  Objection objection;
 
   const Introduction mine = introduction_of(address_of(ways), cards_of(ways), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
@@ -289,7 +336,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
     check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
-    answers[r] = {connect({static_cast<int>(r)}, theirs, ways)};
+    objection.keep_error_of(round.name_of(r),
+                            [&] { answers[r] = {connect({static_cast<int>(r)}, theirs, ways)}; });
     sockets.wished[r] = flows_in(theirs);
     sockets.may_measure[r] = may_measure_in(theirs);
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
@@ -297,20 +345,24 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
     if (agree(rank, theirs.front() & answers[r].front(), ways)) return;
-    check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
+    objection.keep_error_of(round.name_of(r), [&] {
+      check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
+    });
     if (reason.empty()) reason = reason_for_tcp(rank, ways.first, introductions[r]);
   });
   const auto failed = [&](Rank rank, const std::string& why) {
     const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
-    if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+    objection.keep_error_of(round.name_of(static_cast<std::size_t>(rank.value)), [&] {
+      if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+    });
     if (reason.empty()) reason = text;
   };
   for (FabricTransport* const fabric : ways.fabrics())
     meet_by_fabric(fabric, ranks, round, deadline, failed);
   const std::string software = ways.first.transport ? ways.first.lack : "";
   keep(connections, std::move(ways));
-  connections.topology = exchange_topology(connections, round);
-  check_requirement(connections, wishes, reason, software);
+  objection.keep_error_of("", [&] { check_requirement(connections, wishes, reason, software); });
+  connections.topology = exchange_topology(connections, round, objection);
   connections.network_report = network_report(connections, reason, software);
   connections.are_sockets_spared = takes_several_devices(wishes);
   if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)

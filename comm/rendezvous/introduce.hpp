@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/error.hpp"
 #include "comm/common/deadline.hpp"
 #include "comm/rendezvous/connections.hpp"
 
@@ -30,10 +31,25 @@ struct FurtherSockets {
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// which are reached by a fabric, and connects to these; fills in `topology`. All ranks call it at
 /// once. Throws ErrorKind::usage where transports, algorithms, libraries of collectives, or the
-/// numbers of networks or devices differ,
-/// ErrorKind::capacity if a fabric that is required does not reach a rank, and as open_endpoint()
-/// does.
+/// numbers of networks or devices differ, ErrorKind::capacity if a fabric that is required does not
+/// reach a rank, and as open_endpoint() does. If one rank alone cannot go on, the others throw
+/// ErrorKind::remote with its reason.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+
+/// Called in place of introduce() by a rank that cannot go on: the others throw ErrorKind::remote
+/// with the reason.
+void take_leave(const Connections& connections, const Error& reason, Deadline deadline) noexcept;
+
+/// Returns what `action` returns, before introduce(). An error reaches the other ranks as well.
+template <class Action>
+auto or_take_leave(const Connections& connections, Deadline deadline, Action action) {
+  try {
+    return action();
+  } catch (const Error& e) {
+    take_leave(connections, e, deadline);
+    throw;
+  }
+}
 
 /// Returns the settings by which a fabric of this rank can be opened once more.
 fabric::FabricSettings settings_of_fabric(const FabricTransport& fabric, const Wishes& wishes);

@@ -84,12 +84,15 @@ std::span<const std::byte> card_in(const Introduction& from, std::size_t device)
   return bytes_in(from, place_of_card(device), place_of_card(device) + 1);
 }
 
+std::string said_by(const std::string& sentence, Rank rank) {
+  return sentence + " (rank " + std::to_string(rank.value) + " says so)";
+}
+
 void check_has_come(const Introduction& theirs, Rank rank) {
   if (theirs[3] != kFailed) return;
   const auto reason = bytes_in(theirs, 0, kHead);
   const std::string text(reinterpret_cast<const char*>(reason.data()), reason.size());
-  throw Error(ErrorKind::remote,
-              printable(text, kMaxAddress) + " (rank " + std::to_string(rank.value) + " says so)");
+  throw Error(ErrorKind::remote, said_by(printable(text, kMaxAddress), rank));
 }
 
 std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,

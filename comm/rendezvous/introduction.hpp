@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -38,6 +39,9 @@ std::span<const std::byte> address_in(const Introduction& theirs);
 std::span<const std::byte> card_in(const Introduction& theirs, std::size_t device);
 int flows_in(const Introduction& theirs);
 bool may_measure_in(const Introduction& theirs);
+
+/// Returns the sentence with the rank that it is from.
+std::string said_by(const std::string& sentence, Rank rank);
 
 /// Throws ErrorKind::remote if this is the introduction of a rank that cannot go on.
 void check_has_come(const Introduction& theirs, Rank rank);

@@ -39,10 +39,14 @@ class Round {
       try {
         action(r);
       } catch (const Error& e) {
-        throw e.during("rank " + std::to_string(self_.value) + " meeting rank " +
-                       std::to_string(r));
+        throw as_lost(e).during(name_of(r));
       }
     }
+  }
+
+  /// Returns what this rank does with another, for errors.
+  std::string name_of(std::size_t rank) const {
+    return "rank " + std::to_string(self_.value) + " meeting rank " + std::to_string(rank);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <string>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -46,6 +47,11 @@ void receive_all(int socket, std::span<std::byte> message, Deadline deadline) {
     else if (would_block())
       wait_for(socket, POLLIN, deadline);
   }
+}
+
+Error as_lost(const Error& error) {
+  if (error.kind() != ErrorKind::transient) return error;
+  return {ErrorKind::remote, std::string("it has gone: ") + error.what()};
 }
 
 }  // namespace fastgpu::comm

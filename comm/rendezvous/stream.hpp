@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/error.hpp"
 #include "comm/common/deadline.hpp"
 
 namespace fastgpu::comm {
@@ -11,5 +12,9 @@ namespace fastgpu::comm {
 /// Throws ErrorKind::transient if the other side closes, ErrorKind::timeout at the deadline.
 void send_all(int socket, std::span<const std::byte> message, Deadline deadline);
 void receive_all(int socket, std::span<std::byte> message, Deadline deadline);
+
+/// Returns the error as that of a rank that has joined: if its connection is lost, it has gone, and
+/// trying again does not help.
+Error as_lost(const Error& error);
 
 }  // namespace fastgpu::comm
