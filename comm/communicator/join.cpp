@@ -86,11 +86,31 @@ std::vector<Endpoint> points_of_master(const JobPlace& place, Deadline deadline)
   return await_name([&] { return meeting_points(place); }, within(deadline, kNameTimeout));
 }
 
+/// Returns the remedy where another program listens at the port of rank 0.
+std::string remedy_for_port(const JobPlace& place) {
+  const std::string remedy = "set FASTGPU_COMM_MASTER_PORT to a free port for all ranks";
+  switch (place.port_source) {
+    case PortSource::ours:
+      return remedy;
+    case PortSource::master_port:
+      return "torch.distributed and other libraries listen at MASTER_PORT, too: " + remedy;
+    case PortSource::beside_torchrun:
+      return "it is " + std::to_string(kPortsBesideTorchrun) +
+             " from MASTER_PORT, at which torchrun listens: " + remedy;
+  }
+  return remedy;
+}
+
 UniqueFd open_listener(const JobPlace& place, Deadline deadline) {
   const std::vector<Endpoint> points = points_of_master(place, deadline);
   const Endpoint listener = listening_address(place, points.front(), place.master_port);
   check_interface(place, points, listener);
-  return listen_at(listener);
+  try {
+    return listen_at(listener);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::conflict) throw;
+    throw Error(e.kind(), "rank 0: " + std::string(e.what()) + ". " + remedy_for_port(place));
+  }
 }
 
 /// Returns the address at which `peer` reaches `other`. One that came to rank 0 over loopback is on
@@ -166,6 +186,9 @@ std::optional<MasterConnection> try_to_connect(const JobPlace& place, const Endp
     if (e.kind() != ErrorKind::transient && e.kind() != ErrorKind::timeout)
       throw e.during("rank " + std::to_string(place.rank.value) + ": " + master_name(place));
     obstacle = to_string(point) + ": " + e.what();
+    // A connection without an answer, or with an end to it: that of another program, perhaps.
+    if (place.meeting == Meeting::at_address)
+      obstacle += "; if another program listens there, " + remedy_for_port(place);
     return std::nullopt;
   }
 }
@@ -202,8 +225,8 @@ std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline 
   }
   return endpoints;
 } catch (const Error& e) {
-  throw e.during("rank " + std::to_string(place.rank.value) + " heard from " + master_name(place) +
-                 " but not where the others are");
+  throw as_lost(e).during("rank " + std::to_string(place.rank.value) + " heard from " +
+                          master_name(place) + " but not where the others are");
 }
 
 /// Returns true if a network that is just coming up fails like this for some seconds.
@@ -235,7 +258,7 @@ UniqueFd connect_to_peer(const JobPlace& place, const Mesh& mesh, Rank peer,
   try {
     present(connection.socket.get(), identity_of(place, mesh.session), mesh.listens_at, deadline);
   } catch (const Error& e) {
-    throw e.during(doing);
+    throw as_lost(e).during(doing);
   }
   return std::move(connection.socket);
 }
@@ -455,7 +478,8 @@ Connections join(const JobPlace& wanted) {
                                     : connect_to_ranks(place, deadline);
   connections.sockets = std::move(mesh.sockets);
   const bool is_by_mpi = place.transport == NetworkTransport::mpi;
-  auto networks = listen_on_further(place, mesh, deadline);
+  auto networks = or_take_leave(connections, deadline,
+                                [&] { return listen_on_further(place, mesh, deadline); });
   Wishes wishes{.shared_memory = place.shared_memory,
                 .flows = is_by_mpi ? std::optional(1) : place.flows,
                 .transport = place.transport,

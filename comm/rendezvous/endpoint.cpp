@@ -270,8 +270,7 @@ UniqueFd listen_at(const Endpoint& endpoint) {
   const std::string doing = "listening at " + to_string(endpoint);
   if (::bind(socket.get(), address.get(), address.length) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
-    if (errno == EADDRINUSE)
-      throw Error(ErrorKind::conflict, doing + ": the port is in use; choose another");
+    if (errno == EADDRINUSE) throw Error(ErrorKind::conflict, doing + ": the port is in use");
     throw system_error(doing, errno);
   }
   return socket;

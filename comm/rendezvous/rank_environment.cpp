@@ -67,9 +67,22 @@ std::string host_from(const Variable& variable) {
   return text;
 }
 
+constexpr int kLastPort = 65'535;
+
+int port_beside_torchrun(int port) {
+  return port + kPortsBesideTorchrun <= kLastPort ? port + kPortsBesideTorchrun
+                                                  : port - kPortsBesideTorchrun;
+}
+
 void read_master(JobPlace& place, const Environment& environment) {
   place.master_host = host_from(master(environment, "MASTER_ADDR"));
-  const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
+  const Variable variable = master(environment, "MASTER_PORT");
+  int port = number(variable, 1, kLastPort);
+  if (variable.name == "MASTER_PORT") {
+    const bool is_by_torchrun = environment("TORCHELASTIC_RUN_ID").has_value();
+    place.port_source = is_by_torchrun ? PortSource::beside_torchrun : PortSource::master_port;
+    if (is_by_torchrun) port = port_beside_torchrun(port);
+  }
   place.master_port = static_cast<std::uint16_t>(port);
 }
 

@@ -22,6 +22,14 @@ enum class SharedMemory : std::uint8_t { off, on };
 /// How ranks learn where rank 0 is met.
 enum class Meeting : std::uint8_t { at_address, by_mpi };
 
+/// The variable that has the port of rank 0: FASTGPU_COMM_MASTER_PORT, MASTER_PORT, or MASTER_PORT
+/// of torchrun, whose own store listens there, so that the ranks meet at another port.
+enum class PortSource : std::uint8_t { ours, master_port, beside_torchrun };
+
+/// The distance of the port at which the ranks of torchrun meet from MASTER_PORT. Jobs beside each
+/// other on a machine often have ports that follow each other.
+constexpr int kPortsBesideTorchrun = 1000;
+
 /// The number of hosts on which mpirun runs its ranks.
 enum class Hosts : std::uint8_t { one, several };
 
@@ -48,6 +56,7 @@ struct JobPlace {
   Meeting meeting = Meeting::at_address;
   std::string master_host;  ///< The host of rank 0; empty in a world of one, and if MPI knows it.
   std::uint16_t master_port = 0;
+  PortSource port_source = PortSource::ours;
   std::vector<Endpoint> points{};  ///< The addresses of rank 0, once MPI has sent them.
   Hosts hosts = Hosts::several;    ///< Used if MPI sends the address of rank 0.
   CollectiveLibrary collectives = CollectiveLibrary::ours;
@@ -70,11 +79,11 @@ struct JobPlace {
 };
 
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
-/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, which MPI
-/// replaces if the rank is Open MPI's; the secret of several ranks as read_secret() finds it;
-/// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, which is for the meeting too where there is
-/// no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE, FASTGPU_COMM_FLOWS,
-/// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
+/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT (under
+/// torchrun another port, see PortSource), which MPI replaces if the rank is Open MPI's; the secret
+/// of several ranks as read_secret() finds it; then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT,
+/// which is for the meeting too where there is no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE,
+/// FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
 /// FASTGPU_COMM_COLLECTIVES, FASTGPU_COMM_MPI_PLUGIN, FASTGPU_COMM_REQUIRE and the variables
 /// FASTGPU_COMM_FABRIC*. Throws ErrorKind::usage, naming the variable, for anything that is missing
 /// or not valid.

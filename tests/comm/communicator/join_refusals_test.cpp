@@ -11,8 +11,10 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join_meeting.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/introduce.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/stream.hpp"
+#include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
 
@@ -183,6 +185,84 @@ TEST_CASE("a port in use is a conflict") {
   const UniqueFd squatter = listen_at(loopback(0));
   const JoinMeeting meeting{.port = local_end(squatter.get()).port};
   CHECK(failure_of([&] { join(meeting.place(0)); }).kind() == ErrorKind::conflict);
+}
+
+TEST_CASE("the error of a port in use has the remedy of the variable that it came from") {
+  const UniqueFd squatter = listen_at(loopback(0));
+  const JoinMeeting meeting{.port = local_end(squatter.get()).port};
+  const auto refusal = [&](PortSource source) {
+    JobPlace place = meeting.place(0);
+    place.port_source = source;
+    return failure_of([&] { join(place); });
+  };
+  using enum PortSource;
+  for (const PortSource source : {ours, master_port, beside_torchrun})
+    CHECK(mentions(refusal(source), "set FASTGPU_COMM_MASTER_PORT to a free port for all ranks"));
+  CHECK_FALSE(mentions(refusal(ours), "torch"));
+  CHECK(mentions(refusal(master_port), "torch.distributed and other libraries listen at"));
+  CHECK(mentions(refusal(beside_torchrun), "it is 1000 from MASTER_PORT, at which torchrun"));
+}
+
+TEST_CASE("a rank that requires a fabric where there is none gives its reason to the others") {
+  for (const int demanding : {0, 2}) {
+    auto places = JoinMeeting{.size = 3}.places();
+    for (JobPlace& place : places)
+      place.shared_memory = SharedMemory::off;
+    places[static_cast<std::size_t>(demanding)].fabric.is_required = true;
+    const auto failures = failures_of(places);
+    for (std::size_t r = 0; r < failures.size(); ++r) {
+      CAPTURE(r);
+      CHECK(mentions(failures[r], "rank " + std::to_string(demanding) +
+                                      ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
+                                      "messages to rank "));
+      const bool is_own = static_cast<int>(r) == demanding;
+      CHECK(failures[r].kind() == (is_own ? ErrorKind::capacity : ErrorKind::remote));
+      const std::string source = "(rank " + std::to_string(demanding) + " says so)";
+      CHECK(mentions(failures[r], source) != is_own);
+    }
+  }
+}
+
+TEST_CASE("ranks that all require a fabric have their own reasons") {
+  auto places = JoinMeeting{.size = 2}.places();
+  for (JobPlace& place : places) {
+    place.shared_memory = SharedMemory::off;
+    place.fabric.is_required = true;
+  }
+  for (const Error& e : failures_of(places)) {
+    CHECK(e.kind() == ErrorKind::capacity);
+    CHECK_FALSE(mentions(e, "says so"));
+  }
+}
+
+TEST_CASE("a rank that cannot go on once it has met the others gives them its reason") {
+  auto ranks = test::sockets_in_process(3, kLong);
+  const auto outcomes = test::outcomes_of_ranks(ranks, [](Connections& connections) {
+    const Deadline deadline(kLong);
+    or_take_leave(connections, deadline, [&] {
+      if (connections.rank == Rank{1}) throw Error(ErrorKind::usage, "rank 1: eth7 is missing");
+    });
+    introduce(connections, {}, deadline);
+  });
+  CHECK(test::failure_in(outcomes[1]).kind() == ErrorKind::usage);
+  for (const std::size_t r : {0, 2}) {
+    CHECK(test::failure_in(outcomes[r]).kind() == ErrorKind::remote);
+    CHECK(mentions(test::failure_in(outcomes[r]), "eth7 is missing (rank 1 says so)"));
+  }
+}
+
+TEST_CASE("a rank that dies as ranks introduce themselves has gone: no timeout has passed") {
+  const JoinMeeting meeting{.size = 2};
+  std::jthread dying([&] {
+    const UniqueFd socket = connect_stranger(meeting.port);
+    const PeerIdentity identity{{1}, meeting.size, Secret(meeting.secret), {}};
+    present(socket.get(), identity, loopback(1), Deadline(kLong));
+    Message<kEndpointBytes> table;
+    receive_all(socket.get(), table, Deadline(kLong));
+  });
+  const Error e = failure_of([&] { join(meeting.place(0)); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(mentions(e, "rank 0 meeting rank 1: it has gone"));
 }
 
 TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb the meeting") {

@@ -20,7 +20,16 @@ import suite
 from suite import assert_equal, assert_in
 
 LIMIT = 120  # Seconds for one test.
-FOREIGN = ("RANK", "WORLD_SIZE", "MASTER_", "FASTGPU_COMM_", "OMPI_", "PERSEUS_", "PYTHONPATH")
+FOREIGN = (
+    "RANK",
+    "WORLD_SIZE",
+    "MASTER_",
+    "FASTGPU_COMM_",
+    "OMPI_",
+    "PERSEUS_",
+    "PYTHONPATH",
+    "TORCHELASTIC_",
+)
 
 PACKAGE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
 sys.dont_write_bytecode = True

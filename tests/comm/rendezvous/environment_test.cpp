@@ -271,6 +271,29 @@ TEST_CASE("our own master variables win over those of others") {
   CHECK(place_with(variables).master_port == 4001);
 }
 
+TEST_CASE("ranks of torchrun, which listens at MASTER_PORT, meet at another port") {
+  const auto place_of = [](const std::string& port) {
+    Variables variables = plain_but("MASTER_PORT", port);
+    variables["TORCHELASTIC_RUN_ID"] = "none";
+    return place_with(variables);
+  };
+  CHECK(place_with(kPlain).port_source == PortSource::master_port);
+  CHECK(place_of("29500").master_port == 30'500);
+  CHECK(place_of("29500").port_source == PortSource::beside_torchrun);
+  CHECK(place_of("1").master_port == 1'001);
+  CHECK(place_of("64535").master_port == 65'535);
+  CHECK(place_of("64536").master_port == 63'536);
+  CHECK(place_of("65535").master_port == 64'535);
+}
+
+TEST_CASE("a port of our own is taken as it is, under torchrun as well") {
+  Variables variables = plain_but("FASTGPU_COMM_MASTER_PORT", "4001");
+  CHECK(place_with(variables).port_source == PortSource::ours);
+  variables["TORCHELASTIC_RUN_ID"] = "none";
+  CHECK(place_with(variables).master_port == 4001);
+  CHECK(place_with(variables).port_source == PortSource::ours);
+}
+
 TEST_CASE("the address of rank 0 may have the brackets of IPv6, and no port, path or blank") {
   CHECK(place_with(plain_but("MASTER_ADDR", "[fd00::5]")).master_host == "fd00::5");
   CHECK(place_with(plain_but("MASTER_ADDR", "fe80::1%eth0")).master_host == "fe80::1%eth0");

@@ -13,6 +13,7 @@ from ._calls import Call, Ranks
 from ._data import mark_written
 from ._handle import Handle
 from ._library import LinkStruct, load, settings_list
+from ._meeting import beside_torch
 from .kinds import Op
 from .request import Request
 
@@ -22,13 +23,14 @@ _LARGEST_INT = 2**31 - 1
 def init(settings: Mapping[str, str | None] | None = None) -> Communicator:
     """Joins the job that the environment describes: RANK and WORLD_SIZE (or mpirun's own
     variables), MASTER_ADDR and MASTER_PORT, FASTGPU_COMM_SECRET, and the others of the library.
-    Without them the process is a job of one.
+    Without them the process is a job of one. Under torchrun, and after torch.distributed's
+    init_process_group(), ranks meet at another port than MASTER_PORT, which is torch's.
 
     `settings` overrule the environment, e.g. {"FASTGPU_COMM_TIMEOUT": "10s"}; None as a value hides
     a variable. Blocks until all ranks are there. Raises fastgpu_comm.Error: RankTimeoutError,
     DeniedError, ConflictError, UsageError, LocalError.
     """
-    pointer = load().make("fgc_init", settings_list(settings))
+    pointer = load().make("fgc_init", settings_list(beside_torch(settings)))
     assert pointer is not None
     return Communicator(pointer)
 
