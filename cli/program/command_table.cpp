@@ -163,7 +163,8 @@ constexpr std::array kCommands = {
         "fastgpu cp data.bin demo:/tmp/", make_cp_command,
         "One side is CLUSTER[/NODES]:PATH. Copies as cp -r does: into a directory that exists, "
         "under the new name otherwise. A file or link that is there is replaced; a device or a "
-        "pipe is not. Every file is checked by SHA-256 before it becomes visible. A large copy is "
+        "pipe is not. Every file is checked by SHA-256 before it becomes visible. Long runs of "
+        "zeros, as in sparse files, take no room on the disk there. A large copy is "
         "sent once, and each node passes it on to the next while it "
         "receives; --direct sends it to every node from here."},
     CliCommand{

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -24,6 +25,14 @@ constexpr mode_t kPrivateMode = S_IRUSR | S_IWUSR;
 
 Error cannot_write(const std::string& path) {
   return system_error("writing " + printable(path), errno);
+}
+
+/// Returns true for a block of zeros that is large enough for a hole: those of sparse files, such
+/// as images of disks, would else fill the disk.
+bool is_zero_block(std::string_view bytes) {
+  constexpr std::size_t kSmallestHole = 64UL * 1024;
+  return bytes.size() >= kSmallestHole && bytes.front() == '\0' &&
+         std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
 /// Returns a record's path without the name of the source, with which it begins.
@@ -211,13 +220,23 @@ UniqueFd TreeReceiver::open_file(const std::string& path) {
   return fd;
 }
 
+/// Leaves the next bytes of the file out of the disk. They read as zeros.
+void TreeReceiver::leave_hole(std::size_t bytes) {
+  const off_t end = ::lseek(own_fd(), static_cast<off_t>(bytes), SEEK_CUR);
+  // The size is set at once: the size of an interrupted copy is how much of it is here.
+  if (end < 0 || ::ftruncate(own_fd(), end) != 0) throw cannot_write(file_->record.path);
+}
+
 void TreeReceiver::take(const BlockRecord& record) {
   if (!file_) throw Error(ErrorKind::remote, "the stream of files has content outside of a file");
   if (file_->is_link)
     throw Error(ErrorKind::remote, "the stream of files has content after that of its base");
   file_->has_content = true;
   if (file_->sum) file_->sum->add(record.bytes);
-  write_all(own_fd(), record.bytes, "writing " + printable(file_->record.path));
+  if (is_zero_block(record.bytes))
+    leave_hole(record.bytes.size());
+  else
+    write_all(own_fd(), record.bytes, "writing " + printable(file_->record.path));
   bytes_ += record.bytes.size();
 }
 

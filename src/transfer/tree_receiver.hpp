@@ -105,6 +105,7 @@ class TreeReceiver {
   void take(const DirectoryRecord& record);
   void take(const FileRecord& record);
   void take(const BlockRecord& record);
+  void leave_hole(std::size_t bytes);
   void take(const SameRecord& record);
   void take(const SumRecord& record);
   void take(const LinkRecord& record);

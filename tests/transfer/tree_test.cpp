@@ -1,5 +1,7 @@
 #include "transfer/trees.hpp"
 
+#include <fstream>
+
 #include "support/failure.hpp"
 #include "support/noise.hpp"
 
@@ -16,6 +18,24 @@ TEST_CASE("a tree of every kind arrives as it was") {
   const fs::path tree = world.nasty_tree();
   receive(stream_of({tree}), world.to());
   CHECK(listing(world.to()) == listing(world.from()));
+}
+
+TEST_CASE("the holes of a sparse file do not fill the disk where it arrives") {
+  const TreeWorld world;
+  constexpr std::size_t kHole = 4UL << 20;
+  for (const std::string name : {"middle", "end", "all"}) {
+    put(world.from() / name, name == "all" ? "" : "begin");
+    fs::resize_file(world.from() / name, kHole);
+  }
+  std::ofstream(world.from() / "middle", std::ios::app | std::ios::binary) << "the end";
+  receive(stream_of({world.from() / "."}), world.to());
+  CHECK(listing(world.to()) == listing(world.from()));
+  for (const std::string name : {"middle", "end", "all"}) {
+    CAPTURE(name);
+    struct stat info {};
+    REQUIRE(::stat((world.to() / name).c_str(), &info) == 0);
+    CHECK(info.st_blocks * 512 < 512L << 10);
+  }
 }
 
 TEST_CASE("a destination that is a directory is copied into, another one is the new name") {
