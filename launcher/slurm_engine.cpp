@@ -172,7 +172,7 @@ class SlurmEngine final : public JobEngine {
               .front();
       is_unanswered = is_unclear(answer);
       if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
-      return {.engine_id = parse_sbatch(answer.out)};
+      return {.engine_id = parse_sbatch(answer.out), .warning = warning_of_slurm(answer)};
     } catch (const Error& e) {
       // It may have been submitted by what then broke off.
       const bool is_stopped = stop(id, job).front().ok();

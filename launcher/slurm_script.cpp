@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
@@ -59,6 +61,15 @@ NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
 
 std::string words_of_slurm(const std::string& text) {
   return printable(text.substr(0, text.find('\n')), kLongestReason);
+}
+
+std::string warning_of_slurm(const NodeAnswer& submission) {
+  constexpr std::size_t kLongestWarning = 2'000;
+  std::string warning;
+  for (const std::string_view line : split(submission.err, '\n'))
+    if (!line.empty()) append_item(warning, printable(line, kLongestReason), "; ");
+  if (warning.empty()) return {};
+  return "Slurm on " + submission.result.host.value + ": " + warning.substr(0, kLongestWarning);
 }
 
 std::optional<Error> failure_of_call(const NodeAnswer& answer) {

@@ -34,6 +34,10 @@ std::optional<Error> failure_of_trial(const NodeAnswer& answer);
 /// Returns the first line of what Slurm has written, printable and of a limited length.
 std::string words_of_slurm(const std::string& text);
 
+/// Returns what Slurm has written about a job that it took, such as fewer nodes than requested;
+/// empty if it has written nothing.
+std::string warning_of_slurm(const NodeAnswer& submission);
+
 /// Returns what an answer says about a job; absent before it was submitted. Throws the error of the
 /// call.
 std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer);

@@ -45,9 +45,11 @@ look_after_error() {
     *'connect failure'*) ;; # Nothing was sent.
     *'timed out'* | *'send failure'* | *'receive failure'* | *'shutdown failure'* | *'Zero Bytes'*)
       find_in_queue && return
+      cat "$job/submit-error" >&2
       exit 4
       ;;
   esac
+  cat "$job/submit-error" >&2
   rm -f "$job/submitting"
   exit 1
 }
@@ -102,8 +104,8 @@ case $action in
       : > "$job/submitting"
       if sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"; then
         mv "$job/batch-id.part" "$job/batch-id"
+        cat "$job/submit-error" >&2 # Its warnings.
       else
-        cat "$job/submit-error" >&2
         look_after_error
       fi
     fi

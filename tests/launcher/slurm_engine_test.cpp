@@ -33,7 +33,7 @@ struct SlurmHead {
   int waits_in_vain{0};  ///< The waits for the job's end that come before that.
   std::string state_error{};
   ssh::Exit submit_exit{};
-  std::string submit_error{"sbatch: error: Invalid account\n"};
+  std::string submit_error{};
   ssh::Exit cancel_exit{};
   int lost_answers{0};  ///< The answers that are lost, from that to the submission on.
   std::string test_answer{"sbatch: Job 7 to start\n"};
@@ -134,8 +134,18 @@ TEST_CASE("a job's files are on the head before it is submitted, and its number 
   CHECK(files.contains("jobs/train-1/spec"));
 }
 
+TEST_CASE("the warnings of Slurm about a job that it takes are those of its start") {
+  SlurmHead head{.submit_error =
+                     "sbatch: Warning: can't run 2 processes on 9 nodes, setting "
+                     "nnodes to 2\n\nsbatch: the queue is long\n"};
+  const Cancel never;
+  CHECK(head.engine->start("train-1", job_of_two(), never, {}).warning ==
+        "Slurm on login: sbatch: Warning: can't run 2 processes on 9 nodes, setting nnodes to 2; "
+        "sbatch: the queue is long");
+}
+
 TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behind") {
-  SlurmHead head;
+  SlurmHead head{.submit_error = "sbatch: error: Invalid account\n"};
   head.submit_exit.status = 1;
   const Cancel never;
   const Error e = failure_of([&] { head.engine->start("train-1", job_of_two(), never, {}); });
