@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "launcher/engines/mpirun_words.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/process_names.hpp"
 #include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
@@ -50,9 +51,8 @@ JobOutcome cancelled() {
 }
 
 JobOutcome of_hang(const JobReport& report) {
-  const std::string noun = report.hanging.size() == 1 ? "rank " : "ranks ";
   return failed(kTimedOut,
-                noun + rank_list(report.hanging) +
+                processes_text(report.placement, report.hanging) +
                     " hung: no output, processor time or traffic for " +
                     to_string(report.hang_timeout),
                 JobEndCause::hang);
@@ -64,10 +64,9 @@ JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
   const bool is_node_lost = !report.unreached.empty();
-  JobOutcome outcome =
-      failed(rank.how.shell_code(),
-             "rank " + std::to_string(rank.rank) + " on " + node + ": " + what + full,
-             is_node_lost ? JobEndCause::node_loss : JobEndCause::failure);
+  JobOutcome outcome = failed(rank.how.shell_code(),
+                              process_on_node(report.placement, rank.rank) + ": " + what + full,
+                              is_node_lost ? JobEndCause::node_loss : JobEndCause::failure);
   outcome.lost = report.unreached;
   outcome.first_rank = rank.rank;
   outcome.failure = state::FirstFailure{
@@ -104,7 +103,7 @@ JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
   const NodeName node = node_of(report.placement, rank);
   JobOutcome outcome =
       failed(code,
-             "rank " + std::to_string(rank) + " on " + node.value +
+             process_on_node(report.placement, rank) +
                  ": ended without MPI_Init or without MPI_Finalize, and mpirun ended the "
                  "other ranks",
              JobEndCause::failure);
@@ -143,11 +142,11 @@ JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   if (named.how.signal == 0 && named.how.code == agent::kNoRoom)
     return of_no_room("rank " + std::to_string(named.rank), node.value, "");
   const int code = named.how.shell_code();
-  JobOutcome outcome = failed(code,
-                              "rank " + std::to_string(named.rank) + " on " + node.value +
-                                  ": the agent that ran it " +
-                                  (named.how.signal == 0 ? "" : "was ") + describe(named.how),
-                              JobEndCause::failure);
+  JobOutcome outcome =
+      failed(code,
+             process_on_node(report.placement, named.rank) + ": the agent that ran it " +
+                 (named.how.signal == 0 ? "" : "was ") + describe(named.how),
+             JobEndCause::failure);
   outcome.first_rank = named.rank;
   outcome.failure = state::FirstFailure{
       .rank = named.rank,
@@ -163,6 +162,14 @@ std::string full_places(const JobReport& report) {
   for (const state::FullDiskAt& full : report.full_temporary)
     append_item(places, full.node.value + ": " + full.path);
   return places.empty() ? "" : "; no space left on " + places;
+}
+
+/// Returns the outcome if the launcher has lost what it had started on another node, which may
+/// answer again.
+JobOutcome of_lost_daemon(const std::string& node, const JobReport& report) {
+  return lost(report.launcher_name + " on " + first_node(report) + " has lost contact with " +
+                  node + full_places(report),
+              JobEndCause::node_loss);
 }
 
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
@@ -181,6 +188,8 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string silent = silent_nodes(report);
   if (code == agent::kNoRoom && !silent.empty())
     return of_no_room(report.launcher_name + where, silent, report.launcher_tail);
+  if (const auto node = node_lost_by_launcher(report.launcher_tail))
+    return of_lost_daemon(*node, report);
   return failed(
       code,
       with_tail(report.launcher_name + where + " " + describe(end.how) + full_places(report),

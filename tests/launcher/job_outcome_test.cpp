@@ -241,6 +241,35 @@ TEST_CASE("a rank whose agent was killed is named, as mpirun does") {
   }
 }
 
+TEST_CASE("a node is lost if what the launcher had started there is gone") {
+  JobReport seen = report({rank(0, 0, 15, 2, true)}, job(205));
+  for (const char* words :
+       {"--------\nORTE has lost communication with a remote daemon.\n\n  HNP daemon   : "
+        "[[28084,0],0] on node a\n  Remote daemon: [[28084,0],1] on node 10.64.1.11\n\nThis is",
+        "PRTE has lost communication with a remote daemon.\n\n  HNP daemon   : [prterun-a-1@0,0] "
+        "on "
+        "node a\n  Remote daemon: [prterun-a-1@0,1] on node 10.64.1.11\n",
+        "the connection to 10.64.1.11 has failed\n"}) {
+    seen.launcher_tail = words;
+    const JobOutcome outcome = decide(seen);
+    CHECK(outcome.state == JobState::lost);
+    CHECK(outcome.cause == JobEndCause::node_loss);
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.reason == "mpirun on demo-0 has lost contact with 10.64.1.11");
+  }
+  SUBCASE("unless a rank has failed by itself before") {
+    seen.ranks.push_back(rank(1, 3, 0, 1, false));
+    CHECK(decide(seen).reason == "rank 1 on demo-1: exited with 3");
+  }
+  SUBCASE("words that name no node are shown as they are") {
+    for (const char* other : {"the connection to ", "has lost communication with a remote daemon",
+                              "the connection to \x1b[2J has failed"}) {
+      seen.launcher_tail = other;
+      CHECK(decide(seen).cause == JobEndCause::launcher);
+    }
+  }
+}
+
 TEST_CASE("an end that nobody saw is not called a success") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, std::nullopt)).state == JobState::lost);
 }

@@ -14,7 +14,7 @@
 #include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/ui/html.hpp"
-#include "launcher/placement.hpp"
+#include "launcher/process_names.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -174,12 +174,12 @@ std::string rank_table(const JobEvidence& evidence) {
 std::string placement_table(const JobEvidence& evidence) {
   std::string out =
       "<h2>Placement</h2>\n<div class=\"wide\"><table>\n" + html_row("th", {"node", "ranks"});
-  for (const launcher::NodeRanks& node : evidence.record.placement) {
-    const int last = node.first + node.count - 1;
-    const std::string ranks =
-        std::to_string(node.first) + (node.count > 1 ? "-" + std::to_string(last) : "") +
-        (node.workers > 0 ? " (" + counted(node.workers, "worker") + ")" : "");
-    out += html_row("td", {node.node.value, ranks});
+  const std::vector<launcher::NodeRanks>& placement = evidence.record.placement;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const int workers = placement[i].workers;
+    const std::string started = workers > 0 ? " (" + counted(workers, "worker") + ")" : "";
+    out +=
+        html_row("td", {placement[i].node.value, launcher::ranks_of_node(placement, i) + started});
   }
   return out + "</table></div>\n";
 }
@@ -207,7 +207,7 @@ std::string log_sections(const JobEvidence& evidence) {
 
 /// Returns "4 ranks on 2 nodes", or "4 ranks on node[1-2]" where the engine has chosen the nodes.
 std::string ranks_line(const launcher::JobRecord& record) {
-  const std::string ranks = counted(launcher::total_ranks(record.placement), "rank") + " on ";
+  const std::string ranks = launcher::size_text(record.placement) + " on ";
   if (record.spec.engine == launcher::EngineKind::mpirun)
     return ranks + counted(record.placement.size(), "node");
   return ranks + record.placement.front().node.value;
@@ -221,7 +221,8 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
   std::vector<std::pair<std::string, std::string>> rows = {
       {"cluster", evidence.cluster},
       {"command", shell_join(spec.argv)},
-      {"ranks", ranks_line(evidence.record)},
+      {launcher::is_of_torchrun(evidence.record.placement) ? "workers" : "ranks",
+       ranks_line(evidence.record)},
       {"created", utc_text(job.created)},
       {"ended", job.ended ? utc_text(*job.ended) : ""},
       {"duration",

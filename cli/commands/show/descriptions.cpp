@@ -203,7 +203,7 @@ Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluste
     if (job.cluster != cluster || job.ended) continue;
     Json row;
     row["job"] = job.id;
-    row["state"] = state::to_string(job.state);
+    row["state"] = state_word(job);
     row["age"] = age(job.created, now);
     table.push_back(std::move(row));
   }

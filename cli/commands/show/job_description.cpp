@@ -11,6 +11,7 @@
 #include "launcher/array.hpp"
 #include "launcher/job.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/process_names.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -18,15 +19,8 @@ namespace {
 
 using state::TimePoint;
 
-/// Returns "0-3", or "2" for a single rank.
-std::string ranks_text(const launcher::NodeRanks& ranks) {
-  const std::string first = std::to_string(ranks.first);
-  return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
-}
-
 std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
-  return counted(launcher::total_ranks(placement), "rank") + " on " +
-         counted(placement.size(), "node");
+  return launcher::size_text(placement) + " on " + counted(placement.size(), "node");
 }
 
 /// Returns "sweep-3, index 7 of 20 jobs"; empty for a job by itself.
@@ -85,10 +79,13 @@ void put_wish(Json& description, const state::Job& job) {
   put_line(description, "checkpoints", spec.checkpoints);
   if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
   if (spec.engine != launcher::EngineKind::mpirun) return put_engine(description, record);
-  put_line(description, "ranks", ranks_summary(record.placement));
+  const std::string noun = launcher::is_of_torchrun(record.placement) ? "workers" : "ranks";
+  put_line(description, noun, ranks_summary(record.placement));
   Json table = Json::array();
-  for (const launcher::NodeRanks& ranks : record.placement) {
-    table.push_back(Json{{"node", ranks.node.value}, {"ranks", ranks_text(ranks)}});
+  for (std::size_t i = 0; i < record.placement.size(); ++i) {
+    const launcher::NodeRanks& ranks = record.placement[i];
+    table.push_back(
+        Json{{"node", ranks.node.value}, {noun, launcher::ranks_of_node(record.placement, i)}});
     if (!ranks.cpus.empty()) table.back()["cpus"] = joined(ranks.cpus, " ");
   }
   put_part(description, "nodes", std::move(table));
@@ -106,7 +103,9 @@ std::string cause_text(const state::Job& job) try {
 void put_failure(Json& description, const state::Job& job) try {
   if (const auto& failure = job.record->failure) {
     Json section = Json::object();
-    section["rank"] = std::to_string(failure->rank);
+    const bool is_torchrun = launcher::is_of_torchrun(job.record->placement);
+    section[is_torchrun ? "process" : "rank"] =
+        is_torchrun ? "torchrun" : std::to_string(failure->rank);
     put_line(section, "node", failure->node.value);
     if (failure->exit_code) section["exit code"] = std::to_string(*failure->exit_code);
     put_line(section, "signal", failure->signal);
@@ -154,13 +153,15 @@ std::string place_of_logs(const state::Job& job) {
   }
 }
 
-Json description_of(const JobAndCluster& shown, TimePoint now) {
+Json description_of(const JobAndCluster& shown, const std::vector<std::string>& before,
+                    TimePoint now) {
   const state::Job& job = shown.job;
   Json out;
   out["id"] = job.id;
   put_line(out, "cluster", shown.cluster);
-  out["state"] = state::to_string(job.state);
+  out["state"] = state_word(job);
   if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
+  put_line(out, "waits for", joined(before));
   put_line(out, "reason", job.reason);
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);

@@ -3,14 +3,16 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cli/commands/show/views.hpp"
 
 namespace fastgpu::cli {
 
 /// Returns the description of a job, with its times, its ranks on each node, and the place of its
-/// logs.
-Json description_of(const JobAndCluster& shown, state::TimePoint now);
+/// logs. `before`: the ids of the jobs and arrays that it waits for.
+Json description_of(const JobAndCluster& shown, const std::vector<std::string>& before,
+                    state::TimePoint now);
 
 /// Returns the duration of the job, or the time since its start if it has not ended.
 std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);

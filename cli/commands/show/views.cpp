@@ -8,6 +8,7 @@
 #include "base/time_text.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
+#include "launcher/process_names.hpp"
 #include "provision/providers.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
@@ -220,7 +221,9 @@ namespace {
 Json failure_of_ranks(const state::Job& job) try {
   const auto& failure = job.record->failure;
   if (!failure) return nullptr;
+  const bool is_torchrun = launcher::is_of_torchrun(job.record->placement);
   return {{"rank", failure->rank},
+          {"process", is_torchrun ? "torchrun" : "rank"},
           {"node", failure->node.value},
           {"exit_code", failure->exit_code ? Json(*failure->exit_code) : Json()},
           {"signal", word_or_null(failure->signal)},
@@ -255,10 +258,19 @@ Json end_cause_word(const state::Job& job) try {
 
 }  // namespace
 
+std::string_view state_word(const state::Job& job) try {
+  const bool is_in_slurm = job.state == state::JobState::starting &&
+                           job.record->spec.engine == state::EngineKind::slurm &&
+                           !job.record->engine_job.id.empty();
+  return state::to_string(is_in_slurm ? state::JobState::queued : job.state);
+} catch (const Error&) {  // The record cannot be read.
+  return state::to_string(job.state);
+}
+
 Json to_json(const state::Job& job) {
   Json out;
   out["id"] = job.id;
-  out["state"] = state::to_string(job.state);
+  out["state"] = state_word(job);
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
   out["failure"] = failure_of_ranks(job);
@@ -388,8 +400,8 @@ View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewPart
   view.table.rows.reserve(jobs.size());
   for (const auto& [job, cluster] : jobs) {
     view.names.push_back(job.id);
-    view.table.rows.push_back({job.id, cluster, state_cell(state::to_string(job.state)),
-                               exit_word(job), age(job.created, now), job.reason});
+    view.table.rows.push_back({job.id, cluster, state_cell(state_word(job)), exit_word(job),
+                               age(job.created, now), job.reason});
     if (parts == ViewParts::table) continue;
     Json item = to_json(job);
     item["cluster"] = cluster;

@@ -37,6 +37,9 @@ Json rdma_fields(const std::optional<NodeReport>& report);
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
+/// Returns the state of a job as users read it. One that waits in Slurm's queue is `queued`, though
+/// no fastgpu has to stay for its start.
+std::string_view state_word(const state::Job& job);
 /// Returns a time that a node has reported, in seconds since 1970; null for 0.
 Json time_json(std::int64_t seconds);
 

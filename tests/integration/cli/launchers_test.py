@@ -69,6 +69,7 @@ def test_plain_jobs_run_on_nodes_without_mpi(user):
             failure,
             {
                 "rank": 3,
+                "process": "rank",
                 "node": f"{name}-1",
                 "exit_code": 9,
                 "signal": None,
@@ -146,7 +147,18 @@ def test_torchrun_starts_the_workers_of_each_node(user):
     lines = [line for text in rank_lines(user, "elastic", 2) for line in text.splitlines()]
     said = sorted(line.rpartition("]:")[2] for line in lines)
     assert_equal(said, ["sum 0 4 0", "sum 1 4 1", "sum 2 4 0", "sum 3 4 1"])
-    user.run(*job_words(name, 4, [PYTHON, "sums.py", "3"], "elastic-fails", *more), code=1)
+    done = user.run(*job_words(name, 4, [PYTHON, "sums.py", "3"], "elastic-fails", *more), code=1)
+    assert_in("job elastic-fails-1: 4 workers on 2 nodes", done.err)
+    assert_in(f"failed: torchrun on {name}-1: exited with 1", done.err)
+    assert_not_in("rank 1", done.err)
+    failure = json.loads(user.run("describe", "job", "elastic-fails", "-o", "json").out)["failure"]
+    assert_equal((failure["process"], failure["node"]), ("torchrun", f"{name}-1"))
+    described = user.run("describe", "job", "elastic-fails").out.decode()
+    assert_in("4 workers on 2 nodes", described)
+    assert_in(f"{name}-1  2-3", described)
+    last = user.run("wait", "job", "elastic-fails", code=1).err
+    assert_in(f"torchrun on {name}-1", last)
+    assert_not_in("rank 1", last)
 
 
 @shared_cluster

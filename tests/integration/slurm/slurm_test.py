@@ -208,6 +208,12 @@ def test_the_exit_code_is_that_of_the_rank_that_failed(site):
     assert_equal((rank["node"], rank["exit_code"]), ("login", 7))
 
 
+def test_what_slurm_changes_about_a_job_is_shown(site):
+    done = site.job("many", "-np", "2", "--set", "slurm.nodes=9", program=["true"])
+    assert_in("warning: Slurm on login: sbatch: Warning: can't run 2 processes on 9", done.stderr)
+    assert_not_in("warning", site.job("two", "-np", "2", program=["true"]).stderr)
+
+
 def test_a_job_in_the_queue_can_be_seen_waited_for_and_cancelled(site):
     first = ["-np", "4", "--set", "slurm.nodes=2", "--detach"]
     trap = 'trap "echo saved; exit 3" TERM; echo up; while :; do sleep 0.1; done'
@@ -216,7 +222,8 @@ def test_a_job_in_the_queue_can_be_seen_waited_for_and_cancelled(site):
     waiting = site.job("short", *first, program=["true"]).stdout.strip()
     # Slurm has a reason once it has tried to start the job.
     site.await_seen(waiting, lambda seen: "queue (Resources)" in seen["reason"])
-    assert_equal(site.seen(waiting)["state"], "starting")
+    assert_equal(site.seen(waiting)["state"], "queued")
+    assert_in(" queued ", site.run("get", "jobs").stdout)
     assert_in("124", str(site.run("wait", "job", waiting, "--timeout", "1s", code=124).returncode))
     for _ in range(100):
         if site.run("logs", running).stdout.count("up") == 4:

@@ -221,7 +221,7 @@ TEST_CASE("a job is described with its times, its ranks by node and the place of
                  .created = kNow - 200s,
                  .ended = kNow - 80s};
   read_record_text(job, record_text_of(record));
-  CHECK(text_of(description_of({job, "demo"}, kNow)) ==
+  CHECK(text_of(description_of({job, "demo"}, {}, kNow)) ==
         "ID:         train-1\n"
         "Cluster:    demo\n"
         "State:      failed\n"
@@ -256,7 +256,7 @@ TEST_CASE("a failed job is described with its first failure, its lost nodes and 
   record.full_disks = {{{"demo-1"}, "/jobs"}};
   state::Job job{.id = "train-1", .state = state::JobState::failed, .created = kNow};
   read_record_text(job, record_text_of(record));
-  const std::string text = text_of(description_of({job, "demo"}, kNow));
+  const std::string text = text_of(description_of({job, "demo"}, {}, kNow));
   CHECK_MESSAGE(text.find("First failure:\n"
                           "  Rank:           3\n"
                           "  Node:           demo-1\n"
@@ -279,12 +279,35 @@ TEST_CASE("a failed job is described with its first failure, its lost nodes and 
 TEST_CASE("a job that another version has written is described by what is known of every job") {
   state::Job job{.id = "train-1", .created = kNow};
   read_record_text(job, "{\"new\": 1}");
-  CHECK(text_of(description_of({job, ""}, kNow)) ==
+  CHECK(text_of(description_of({job, ""}, {}, kNow)) ==
         "ID:        train-1\n"
         "State:     starting\n"
         "Created:   2026-03-01T13:00:00Z (0s ago)\n"
         "Duration:  0s\n"
         "Logs:      ~/.fastgpu/jobs/train-1\n");
+}
+
+TEST_CASE("a job that waits in the queue of Slurm is shown as queued, whatever shows it") {
+  launcher::JobRecord record{.spec = {.name = {"train"}, .argv = {"true"}},
+                             .placement = {{{"demo-0"}, 0, 1}}};
+  const auto shown = [&] {
+    state::Job job{.id = "train-1",
+                   .state = state::JobState::starting,
+                   .reason = "waits in Slurm's queue (Resources)",
+                   .created = kNow};
+    read_record_text(job, record_text_of(record));
+    const std::vector<JobAndCluster> jobs = {{job, "demo"}};
+    const View view = view_of(jobs, kNow);
+    CHECK(view.root["jobs"][0]["state"] == view.table.rows[0][2].text);
+    CHECK(view.root["jobs"][0]["reason"] == "waits in Slurm's queue (Resources)");
+    return view.table.rows[0][2].text;
+  };
+  record.spec.engine = launcher::EngineKind::slurm;
+  CHECK(shown() == "starting");  // Its submission is not confirmed.
+  record.engine_job.id = "7";
+  CHECK(shown() == "queued");
+  record.spec.engine = launcher::EngineKind::kubernetes;
+  CHECK(shown() == "starting");
 }
 
 TEST_CASE("a table of jobs reads no record, which takes most of the time with many jobs") {
