@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/units.hpp"
+#include "transfer/node_path.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -57,6 +58,16 @@ void check_variable(const std::string& assignment) {
 
 void check_no_nul(const std::string& what, const std::string& text) {
   if (text.find('\0') != std::string::npos) refuse(what + " has a NUL byte");
+}
+
+/// Checks a path on the nodes; empty for none.
+void check_node_path(const std::string& what, const std::string& path) {
+  if (path.empty()) return;
+  try {
+    transfer::parse_node_path(path);
+  } catch (const Error& e) {
+    refuse(what + " " + e.what());
+  }
 }
 
 void check_variables(const std::vector<std::string>& environment) {
@@ -111,7 +122,10 @@ void validate(const JobSpec& spec) {
   for (const std::string& word : spec.argv)
     check_no_nul("an argument", word);
   check_variables(spec.environment);
-  check_no_nul("the working directory", spec.directory);
+  check_node_path("the working directory", spec.directory);
+  if (spec.engine == EngineKind::kubernetes && transfer::is_below_home({spec.directory}))
+    refuse("the working directory '" + printable(spec.directory) +
+           "': the home directory in a pod is unknown: write the full path");
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
   if (spec.per != RankUnit::none && spec.launcher == Launcher::torchrun)
@@ -121,7 +135,7 @@ void validate(const JobSpec& spec) {
         "--on-full continue and --keep-processes exclude each other: what processes write after "
         "the end of their rank would have no reader");
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
-  check_no_nul("the directory for checkpoints", spec.checkpoints);
+  check_node_path("the directory for checkpoints", spec.checkpoints);
   as_job([&] {
     check_hang_timeout(spec.hang_timeout);
     check_grace(spec.grace);

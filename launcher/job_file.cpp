@@ -73,6 +73,21 @@ std::string path_of(const config::Value& value) {
   return text;
 }
 
+transfer::NodePath node_path_of(const config::Value& value) {
+  return value.parsed(transfer::parse_node_path);
+}
+
+/// Returns a path on this machine. "~" is refused, because only shells expand it: a directory named
+/// "~" is easily deleted in the wrong way.
+std::string local_path_of(const config::Value& value) {
+  std::string path = path_of(value);
+  if (path == "~" || path.starts_with("~/"))
+    throw value.error("'" + printable(path) +
+                      "': ~ is not expanded in paths of this machine: write the full path, or one "
+                      "that starts in the current directory");
+  return path;
+}
+
 std::string variable_name_of(const config::Value& value) {
   std::string name = value.text();
   if (name.find('=') != std::string::npos)
@@ -89,7 +104,7 @@ JobSecret secret_of(const config::Value& value) {
   const auto name = value.find("name");
   const auto file = value.find("file");
   if (!name || !file) throw value.error("a secret is a variable's name, or has 'name' and 'file'");
-  return {.name = variable_name_of(*name), .file = path_of(*file), .place = std::move(place)};
+  return {.name = variable_name_of(*name), .file = local_path_of(*file), .place = std::move(place)};
 }
 
 /// Returns a text that Slurm takes as one word.
@@ -161,15 +176,15 @@ void read_restarts(const config::Value& root, JobFile& file) {
   if (const auto causes = root.find("retry_on"))
     for (const config::Value& cause : causes->list())
       file.retry_on.push_back(state::parse_end_cause(cause.choice(retry_cause_words())));
-  if (const auto place = root.find("checkpoints")) file.checkpoints = path_of(*place);
+  if (const auto place = root.find("checkpoints")) file.checkpoints = node_path_of(*place);
 }
 
 /// Reads what follows the end of a job.
 void read_ends(const config::Value& root, JobFile& file) {
   if (const auto paths = root.find("fetch"))
     for (const config::Value& path : paths->list())
-      file.fetch.push_back(path_of(path));
-  if (const auto place = root.find("fetch_to")) file.fetch_to = path_of(*place);
+      file.fetch.push_back(node_path_of(path));
+  if (const auto place = root.find("fetch_to")) file.fetch_to = local_path_of(*place);
   if (const auto command = root.find("notify")) file.notify = command->text();
 }
 
@@ -199,8 +214,8 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto secrets = root.find("secrets"))
     for (const config::Value& secret : secrets->list())
       file.secrets.push_back(secret_of(secret));
-  if (const auto sync = root.find("sync")) file.sync = path_of(*sync);
-  if (const auto workdir = root.find("workdir")) file.workdir = path_of(*workdir);
+  if (const auto sync = root.find("sync")) file.sync = local_path_of(*sync);
+  if (const auto workdir = root.find("workdir")) file.workdir = node_path_of(*workdir);
   if (const auto command = root.find("command")) file.command = command_of(*command);
   if (const auto timeout = root.find("timeout"))
     file.timeout = checked_duration(*timeout, check_timeout);
@@ -222,7 +237,7 @@ JobFile read_job_file(const config::Document& document) {
       parse_array_range(text);
       return text;
     });
-  if (const auto parameters = root.find("parameters")) file.parameters = path_of(*parameters);
+  if (const auto parameters = root.find("parameters")) file.parameters = local_path_of(*parameters);
   if (const auto launcher = root.find("launcher"))
     file.launcher = launcher->choice(launcher_words());
   if (const auto input = root.find("stdin")) file.stdin_to = input->choice(input_words());

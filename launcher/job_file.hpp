@@ -9,6 +9,7 @@
 
 #include "config/document.hpp"
 #include "launcher/job.hpp"
+#include "transfer/node_path.hpp"
 
 namespace fastgpu::launcher {
 
@@ -33,8 +34,8 @@ struct JobFile {
   std::vector<JobSecret> secrets{};
   /// A directory on this machine, as written in the file.
   std::optional<std::string> sync{};
-  std::optional<std::string> workdir{};  ///< A directory on the nodes.
-  std::vector<std::string> command{};    ///< Empty if the file has none.
+  std::optional<transfer::NodePath> workdir{};  ///< A directory on the nodes.
+  std::vector<std::string> command{};           ///< Empty if the file has none.
   std::optional<std::chrono::milliseconds> timeout{};
   std::optional<std::chrono::milliseconds> grace{};
   std::optional<bool> keep_processes{};
@@ -46,12 +47,12 @@ struct JobFile {
   std::optional<std::chrono::milliseconds> hang_timeout{};
   std::optional<int> retry{};
   std::vector<state::JobEndCause> retry_on{};
-  std::optional<std::string> checkpoints{};  ///< A directory on the nodes.
-  std::vector<std::string> fetch{};          ///< Paths on the nodes.
-  std::optional<std::string> fetch_to{};     ///< A directory on this machine, as written.
-  std::optional<std::string> notify{};       ///< A line for the shell of this machine.
-  std::optional<std::string> array{};        ///< The range, as written.
-  std::optional<std::string> parameters{};   ///< A file on this machine, as written.
+  std::optional<transfer::NodePath> checkpoints{};  ///< A directory on the nodes.
+  std::vector<transfer::NodePath> fetch{};          ///< Paths on the nodes.
+  std::optional<std::string> fetch_to{};            ///< A directory on this machine, as written.
+  std::optional<std::string> notify{};              ///< A line for the shell of this machine.
+  std::optional<std::string> array{};               ///< The range, as written.
+  std::optional<std::string> parameters{};          ///< A file on this machine, as written.
   std::optional<std::string> engine{};
   std::optional<SlurmOptions> slurm{};
   std::optional<KubernetesOptions> kubernetes{};

@@ -57,12 +57,37 @@ launcher::SlurmSite slurm_site(Services& services, const state::Cluster& cluster
   return site;
 }
 
-void lose(Services& services, state::Job& job, const std::string& why,
-          const std::optional<NodeName>& node = std::nullopt) {
-  launcher::JobOutcome outcome{.state = state::JobState::lost, .exit_code = 1, .reason = why};
-  if (node) outcome.cause = launcher::JobEndCause::node_loss;
-  if (node) outcome.lost.push_back(*node);
-  launcher::mark_ended(services.store(), job, outcome);
+launcher::JobOutcome lost(const std::string& why) {
+  return {.state = state::JobState::lost, .exit_code = 1, .reason = why};
+}
+
+void lose(Services& services, state::Job& job, const std::string& why) {
+  launcher::mark_ended(services.store(), job, lost(why));
+}
+
+/// Whether the nodes of a cluster that is being deleted count as gone.
+enum class HalfGone : std::uint8_t { counts, does_not_count };
+
+/// Returns the end of a job whose cluster is deleted or stopped, or has lost a node of the job to
+/// another command; absent if all of it is there, and for a job in Kubernetes.
+std::optional<launcher::JobOutcome> outcome_without_nodes(Services& services, const state::Job& job,
+                                                          HalfGone half_gone) {
+  if (is_in_kubernetes(job)) return std::nullopt;
+  const auto cluster = services.store().find_cluster(job.cluster);
+  const bool is_leaving = cluster && cluster->state == state::ClusterState::deleting;
+  if (!cluster || (is_leaving && half_gone == HalfGone::counts))
+    return lost("its cluster was deleted");
+  if (cluster->state == state::ClusterState::stopped) return lost("its cluster was stopped");
+  if (cluster->state != state::ClusterState::running &&
+      cluster->state != state::ClusterState::degraded)
+    return std::nullopt;
+  const auto left = node_that_left(services, job);
+  if (!left) return std::nullopt;
+  // mpirun ends the rest: it has lost that node, or was on it.
+  launcher::JobOutcome outcome = lost("node " + left->value + " left the cluster");
+  outcome.cause = launcher::JobEndCause::node_loss;
+  outcome.lost.push_back(*left);
+  return outcome;
 }
 
 /// Ends a job whose fastgpu ended before it had started it, unless its engine cannot stop it now.
@@ -82,13 +107,14 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   const std::string run = launcher::run_name(job.id, record.restarts);
   const auto engine = engine_for(services, cluster, record);
   const auto glance = engine->glance(run, record);
-  if (glance.outcome)
+  if (glance.outcome) {
     launcher::mark_ended(services.store(), job, *glance.outcome);
-  else if (glance.is_unknown && job.state == state::JobState::starting &&
-           JobOwner(services.state_directory(), job.id).held())
+  } else if (glance.is_unknown && job.state == state::JobState::starting &&
+             JobOwner(services.state_directory(), job.id).held()) {
     end_cut_short(services, *engine, run, job);
-  else if (!record.engine_job.id.empty() || !glance.engine_id.empty())
+  } else if (!record.engine_job.id.empty() || !glance.engine_id.empty()) {
     launcher::note_glance(services.store(), job, glance);
+  }
 }
 
 }  // namespace
@@ -97,6 +123,10 @@ bool is_in_kubernetes(const state::Job& job) try {
   return job.record->spec.engine == launcher::EngineKind::kubernetes;
 } catch (const Error&) {  // Another version of fastgpu wrote the record.
   return false;
+}
+
+bool OpenJob::is_without_cluster() const {
+  return cluster.id.value.empty() && record.spec.engine != launcher::EngineKind::kubernetes;
 }
 
 OpenJob open_job(Services& services, std::string_view name) {
@@ -127,10 +157,6 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
   // The nodes accept the cluster's key from each other, too.
   const auto key = state::identity_file(services.state_directory(), cluster.id);
   const auto text = read_file(key);
-bool OpenJob::is_without_cluster() const {
-  return cluster.id.value.empty() && record.spec.engine != launcher::EngineKind::kubernetes;
-}
-
   if (!text)
     throw Error(ErrorKind::local,
                 "the key of cluster " + cluster.name.value + " is missing: " + key.string());
@@ -175,6 +201,15 @@ bool is_restarted_by_its_owner(Services& services, const state::Job& job) {
   return !JobOwner(services.state_directory(), job.id).held();
 }
 
+std::optional<launcher::JobOutcome> outcome_of_lost_nodes(Services& services,
+                                                          const state::Job& job) {
+  // A cloud may have stopped the machines by itself: a job with --retry gets others.
+  const auto cluster = services.store().find_cluster(job.cluster);
+  const bool is_stopped = cluster && cluster->state == state::ClusterState::stopped;
+  if (is_stopped && job.record->spec.retries > 0) return std::nullopt;
+  return outcome_without_nodes(services, job, HalfGone::counts);
+}
+
 state::Job refresh_job(Services& services, const state::Job& job) {
   if (launcher::has_ended(job)) return job;
   state::Job now = job;
@@ -187,23 +222,14 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     ask_engine(services, {}, now);
     return now;
   }
+  if (const auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
+    launcher::mark_ended(services.store(), now, *outcome);
+    return now;
+  }
   const auto cluster = services.store().find_cluster(job.cluster);
-  if (!cluster) {
-    lose(services, now, "its cluster was deleted");
+  if (!cluster || (cluster->state != state::ClusterState::running &&
+                   cluster->state != state::ClusterState::degraded))
     return now;
-  }
-  if (cluster->state == state::ClusterState::stopped) {
-    lose(services, now, "its cluster was stopped");
-    return now;
-  }
-  if (cluster->state != state::ClusterState::running &&
-      cluster->state != state::ClusterState::degraded)
-    return now;
-  if (const auto left = node_that_left(services, job)) {
-    // mpirun ends the rest: it has lost that node, or was on it.
-    lose(services, now, "node " + left->value + " left the cluster", left);
-    return now;
-  }
   if (is_restarted_by_its_owner(services, job)) return now;
   ask_engine(services, *cluster, now);
   return now;

@@ -203,7 +203,15 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
   const auto make = [&](std::size_t host) -> ssh::Task {
     return {.host = hosts[host],
             .command = command,
-            .on_stdout = [&receive, host](auto piece) { receive(host, piece); },
+            .on_stdout =
+                [&receive, &hosts, host](auto piece) {
+                  try {
+                    receive(host, piece);
+                  } catch (const Error& e) {  // Such as a full disk here.
+                    if (e.kind() == ErrorKind::interrupted) throw;
+                    throw e.during(hosts[host].name.value);
+                  }
+                },
             .on_stderr = [&text = incoming[host].said](auto piece) { keep_message(text, piece); },
             .most_output = ssh::kEndless};
   };

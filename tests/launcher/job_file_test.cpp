@@ -61,11 +61,11 @@ notify: 'mail -s "$JOB_ID" me'
   CHECK(file.priority == -5);
   CHECK(file.after == std::vector<std::string>{"prepare", "eval-3"});
   CHECK(file.share == true);
-  CHECK(file.fetch == std::vector<std::string>{"results", "/data/model.pt"});
+  CHECK(file.fetch == std::vector<transfer::NodePath>{{"results"}, {"/data/model.pt"}});
   CHECK(file.fetch_to == "./out");
   CHECK(file.notify == "mail -s \"$JOB_ID\" me");
   CHECK(file.sync == "./src");
-  CHECK(file.workdir == "/work");
+  CHECK(file.workdir == transfer::NodePath{"/work"});
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});
   CHECK(file.timeout == std::chrono::hours(2));
   CHECK(file.grace == std::chrono::seconds(30));
@@ -103,6 +103,18 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"detach: 'true'\n",
        "job.yaml:1:9: 'detach' must be true or false, not the text \"true\": leave out its quotes"},
       {"detach: 'maybe'\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
+      {"workdir: ~ann/x\n",
+       "job.yaml:1:10: 'workdir': '~ann/x': of ~ only the home directory of the login is known on "
+       "the nodes, ~/: write the full path, or ./ before a name that begins with ~"},
+      {"checkpoints: $HOME/ckpt\n",
+       "job.yaml:1:14: 'checkpoints': '$HOME/ckpt': variables are not expanded on the nodes: write "
+       "the full path, or ~/ for the home directory there"},
+      {"fetch: [out, $OUT]\n",
+       "job.yaml:1:14: 'fetch[1]': '$OUT': variables are not expanded on the nodes: write the full "
+       "path, or ~/ for the home directory there"},
+      {"fetch_to: ~/out\n",
+       "job.yaml:1:11: 'fetch_to': '~/out': ~ is not expanded in paths of this machine: write the "
+       "full path, or one that starts in the current directory"},
       {"timeout: 0s\n",
        "job.yaml:1:10: 'timeout': the timeout is 0: give a longer one, or omit it for no timeout"},
       {"grace: 2h\n",

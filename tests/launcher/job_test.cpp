@@ -46,6 +46,16 @@ TEST_CASE("what cannot run is refused before anything is done") {
     CHECK_NOTHROW(validate(spec));
   }
   CHECK(refused([](JobSpec& s) { s.ranks = 0; }).find("0 is not within 1 to") != std::string::npos);
+  CHECK(refused([](JobSpec& s) {
+          s.directory = "~ann";
+        }).find("job: the working directory '~ann'") == 0);
+  CHECK(refused([](JobSpec& s) {
+          s.checkpoints = "$A/x";
+        }).find("job: the directory for checkpoints '$A/x'") == 0);
+  CHECK(refused([](JobSpec& s) {
+          s.engine = EngineKind::kubernetes;
+          s.directory = "~/x";
+        }).find("job: the working directory '~/x': the home directory in a pod") == 0);
   CHECK(refused([](JobSpec& s) { s.name = {"a/b"}; }).find("a/b") != std::string::npos);
 }
 

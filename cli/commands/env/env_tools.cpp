@@ -25,7 +25,7 @@ void require_absolute(Argument& argument) {
     if (!path.is_absolute())
       throw Error(ErrorKind::usage, argument.name + ": '" + printable(text) +
                                         "' is not an absolute path: write the full path on the "
-                                        "nodes, which expand no ~ [/srv/envs]");
+                                        "nodes [/srv/envs]");
     const std::string normal = path.lexically_normal().string();
     const bool has_slash = normal.size() > 1 && normal.ends_with('/');
     take(has_slash ? normal.substr(0, normal.size() - 1) : normal);

@@ -6,7 +6,11 @@
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
+#include "cli/commands/shared/node_path_flag.hpp"
+#include "cli/commands/shared/not_copied.hpp"
+#include "cli/program/app.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/lookup.hpp"
 #include "launcher/job.hpp"
 #include "process/child.hpp"
 #include "remote/copy.hpp"
@@ -45,30 +49,35 @@ bool fetch_path(Context& context, const std::vector<ssh::Host>& hosts, const std
   bool is_complete = is_somewhere;
   for (const auto& result : results) {
     if (result.ok() || (is_somewhere && result.error().kind() == ErrorKind::not_found)) continue;
-    context.ui().warn("not fetched: " + escaped(result.error().what(), Layout::one_line));
+    context.cancel().check();
+    context.ui().warn("not fetched to " + place.string() + ": " +
+                      escaped(result.error().what(), Layout::one_line));
     is_complete = false;
   }
-  return is_complete;
+  return warn_of_not_copied(context, results) == 0 && is_complete;
 }
 
-bool fetch_outputs(Context& context, const OpenJob& open, const AfterJob& wanted) try {
+/// Copies all paths. Returns true if nothing is missing.
+bool fetch_outputs(Context& context, const std::string& job_id, const AfterJob& wanted) try {
+  const OpenJob open = open_job(context, job_id);
   const std::vector<ssh::Host> hosts = hosts_with_outputs(context, open);
-  const std::filesystem::path place = wanted.fetch_to / open.job.id;
-  context.ui().progress("copying the outputs of job " + open.job.id);
-  std::filesystem::create_directories(place);
+  const std::filesystem::path place = wanted.fetch_to->path() / job_id;
+  context.ui().progress("copying the outputs of job " + job_id);
+  make_directories(place);
   bool is_complete = !hosts.empty();
-  for (const std::string& path : wanted.fetch) {
+  for (const transfer::NodePath& path : wanted.fetch) {
     const std::string there = path_in_job(open.record.spec, open.run(), path);
     is_complete = fetch_path(context, hosts, there, place) && is_complete;
   }
   std::error_code is_in_use;
   std::filesystem::remove(place, is_in_use);  // Only if nothing was fetched.
   context.ui().end_progress();
-  if (is_complete) context.ui().note("outputs of job " + open.job.id + ": " + place.string());
+  if (is_complete) context.ui().note("outputs of job " + job_id + ": " + place.string());
   return is_complete;
 } catch (const std::exception& e) {
   context.ui().end_progress();
-  context.ui().warn("the outputs of job " + open.job.id +
+  if (context.cancel().requested()) return false;  // The caller reports this.
+  context.ui().warn("the outputs of job " + job_id +
                     " are not fetched: " + escaped(e.what(), Layout::one_line));
   return false;
 }
@@ -99,9 +108,9 @@ void notify(Context& context, const state::Job& job, const std::string& command)
 }  // namespace
 
 void describe_after_job(Arguments& arguments, AfterJobFlags& flags) {
-  arguments.list("--fetch", "PATH",
-                 "Copy this file or directory of the nodes here when the job has ended",
-                 flags.fetch);
+  describe_node_paths(arguments, "--fetch", "PATH",
+                      "Copy this file or directory of the nodes here when the job has ended",
+                      flags.fetch);
   arguments
       .text("--fetch-to", "DIR", "Directory for DIR/JOB, which gets what is fetched (.)",
             flags.fetch_to)
@@ -120,23 +129,38 @@ AfterJob after_job_of(const AfterJobFlags& flags, const launcher::JobFile& file)
     throw Error(ErrorKind::usage,
                 "run job: nothing is fetched: name it with --fetch, beside "
                 "--fetch-to");
-  if (!place.empty()) wanted.fetch_to = place;
+  if (!wanted.fetch.empty())
+    wanted.fetch_to.emplace("run job: --fetch-to", place.empty() ? "." : place);
   return wanted;
 }
 
 std::string path_in_job(const launcher::JobSpec& spec, const std::string& run,
-                        const std::string& path) {
+                        const transfer::NodePath& path) {
   const bool is_copied = spec.directory.empty() && !spec.sync.empty();
-  const std::filesystem::path base = is_copied ? launcher::job_work_directory(run) : spec.directory;
-  return (base / path).string();
+  const std::string base = is_copied ? launcher::job_work_directory(run) : spec.directory;
+  return transfer::node_path_in({base}, path).value;
 }
 
 int finish_after_job(Context& context, const std::string& job_id, const AfterJob& wanted,
                      int code) {
-  const OpenJob open = open_job(context, job_id);
   const bool may_fetch = !wanted.fetch.empty() && !context.cancel().requested();
-  const bool is_complete = !may_fetch || fetch_outputs(context, open, wanted);
-  if (!wanted.notify.empty()) notify(context, open.job, wanted.notify);
+  const std::string ended = "job " + job_id + " has ended";
+  if (may_fetch) {
+    context.set_stop_notice("stopping the copy of the outputs; " + ended);
+    context.set_interrupt_hint("the outputs are copied in part at most; " + ended);
+  }
+  const bool is_complete = !may_fetch || fetch_outputs(context, job_id, wanted);
+  const bool is_interrupted = !is_complete && context.cancel().requested();
+  if (is_interrupted)
+    context.ui().warn("interrupted: the outputs of job " + job_id + " are not complete in " +
+                      (wanted.fetch_to->path() / job_id).string());
+  if (!wanted.notify.empty()) {
+    context.set_stop_notice("waiting for the command of --notify; " + ended +
+                            "; press Ctrl-C again to exit at once");
+    context.set_interrupt_hint("left the command of --notify; " + ended);
+    notify(context, find_job(context, job_id), wanted.notify);
+  }
+  if (is_interrupted) return exit_code(ErrorKind::interrupted);
   return code == 0 && !is_complete ? 1 : code;
 }
 

@@ -142,7 +142,8 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
   spec.launcher = state::parse_launcher(options.launcher.empty() ? file.launcher.value_or("mpirun")
                                                                  : options.launcher);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
-  spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
+  if (const auto place = options.directory ? options.directory : file.workdir)
+    spec.directory = place->value;
   spec.timeout = timeout_of(options, file);
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
   if (const auto grace = options.grace ? options.grace : file.grace) spec.grace = *grace;

@@ -6,6 +6,7 @@
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "launcher/linked_cancel.hpp"
+#include "launcher/process_names.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -29,7 +30,11 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
 void show_last_lines(Context& context, const state::Job& job) try {
   const auto& failure = job.record->failure;
   if (!context.ui().for_people() || !failure || failure->last_lines.empty()) return;
-  std::string text = "the last lines of rank " + std::to_string(failure->rank) + ":\n";
+  const bool is_torchrun = launcher::is_of_torchrun(job.record->placement);
+  std::string text = "the last lines of " +
+                     (is_torchrun ? "torchrun on " + failure->node.value
+                                  : "rank " + std::to_string(failure->rank)) +
+                     ":\n";
   for (const std::string& line : failure->last_lines)
     text += "  " + line + "\n";
   context.ui().error_data(text);
@@ -84,6 +89,22 @@ bool is_explained(const launcher::JobOutcome& outcome) {
          outcome.cause == JobEndCause::timeout || outcome.cause == JobEndCause::hang;
 }
 
+/// Returns true if the loss of nodes may be the cause of the end.
+bool may_lack_nodes(const launcher::JobOutcome& outcome) {
+  using launcher::JobEndCause;
+  if (outcome.state == state::JobState::lost) return true;
+  if (outcome.state != state::JobState::failed) return false;
+  const bool is_killed = outcome.failure && !outcome.failure->signal.empty();
+  return outcome.cause == JobEndCause::launcher || outcome.cause == JobEndCause::node_loss ||
+         is_killed;
+}
+
+/// Explains the end by the command that took the nodes of the job, as `wait job` does.
+void explain_loss(Context& context, const OpenJob& open, launcher::JobOutcome& outcome) {
+  if (!may_lack_nodes(outcome)) return;
+  if (auto cause = outcome_of_lost_nodes(context, open.job)) outcome = std::move(*cause);
+}
+
 }  // namespace
 
 Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
@@ -136,6 +157,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (output.closed()) return std::nullopt;
     throw Error(failure);
   }
+  explain_loss(context, open, outcome);
   output.finish(is_explained(outcome) ? LauncherWords::dropped : LauncherWords::shown);
   if (request.goes_on && request.goes_on(outcome)) return open.job;
   if (!request.goes_on)

@@ -119,12 +119,21 @@ launcher::JobSpec spec_for_placing(const launcher::JobRecord& record) {
   return spec;
 }
 
-/// Throws interrupted for a cancel, of this process or of the job.
-void check_not_cancelled(Context& context, const OpenJob& open) {
+/// Throws interrupted for a cancel, of this process or of the job, and the reason of the end if
+/// another command has ended the job in another way. Records the end of a job whose cluster is
+/// deleted, and throws it.
+void check_not_ended(Context& context, const OpenJob& open) {
   context.cancel().check();
-  const auto stored = context.store().find_job(open.job.id);
-  if (!stored || launcher::has_ended(*stored))
+  auto stored = context.store().find_job(open.job.id);
+  if (!stored || stored->state == state::JobState::cancelled)
     throw Error(ErrorKind::interrupted, "job " + open.job.id + " was cancelled before its restart");
+  if (!launcher::has_ended(*stored)) {
+    const auto gone = outcome_of_lost_nodes(context, *stored);
+    // The job can do without a node that has left.
+    if (!gone || gone->cause == JobEndCause::node_loss) return;
+    launcher::mark_ended(context.store(), *stored, *gone);
+  }
+  throw failure_of(*stored);
 }
 
 class Restart {
@@ -149,12 +158,12 @@ class Restart {
       try {
         return try_to_prepare(trial);
       } catch (const Error& e) {
-        check_not_cancelled(context_, started_.open);
+        check_not_ended(context_, started_.open);
         if (context_.clock().now() >= deadline) throw_reason(e);
         context_.ui().progress("job " + started_.open.job.id +
                                " cannot start again yet: " + e.what());
         context_.clock().sleep(in_cloud_ ? kBetweenMachines : kBetweenTrials);
-        check_not_cancelled(context_, started_.open);
+        check_not_ended(context_, started_.open);
       }
     }
   }
@@ -250,10 +259,10 @@ class Restart {
   bool in_cloud_;
 };
 
-/// Waits before a restart. Throws interrupted for a cancel, of this process or of the job.
+/// Waits before a restart. Throws as check_not_ended() does.
 void pause_before(Context& context, const OpenJob& open, std::chrono::milliseconds wait) {
   context.clock().sleep(wait);
-  check_not_cancelled(context, open);
+  check_not_ended(context, open);
 }
 
 void restart(Context& context, StartedJob& started, const FindTarget& find_target,
@@ -314,7 +323,10 @@ int follow_with_retries(Context& context, StartedJob& started, const FindTarget&
       last.reason += is_stopped ? "" : "; it could not be started again: " + std::string(e.what());
       if (is_stopped)
         last = {.state = state::JobState::cancelled, .exit_code = 130, .reason = e.what()};
-      launcher::mark_ended(context.store(), started.open.job, last);
+      // Another command may have recorded the end meanwhile.
+      const std::string& id = started.open.job.id;
+      state::Job job = context.store().find_job(id).value_or(started.open.job);
+      launcher::mark_ended(context.store(), job, last);
       throw;
     }
     request.input = nullptr;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/files.hpp"
 #include "base/secret_text.hpp"
@@ -52,7 +53,7 @@ std::filesystem::path new_directory(const std::filesystem::path& parent, const s
 }
 
 void write_private(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::create_directories(path.parent_path());
+  make_directories(path.parent_path());
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) throw system_error("creating " + path.string(), errno);
   write_all(file.get(), text, "writing " + path.string());
@@ -84,15 +85,14 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
   return files;
 }
 
-void write_post_mortem(Context& context, const std::string& job_id,
-                       const std::filesystem::path& directory,
+void write_post_mortem(Context& context, const std::string& job_id, const OutDirectory& directory,
                        const std::vector<std::string>& assignments,
                        const std::set<std::string>& secrets) try {
   const OpenJob open = open_job(context, job_id);
   context.ui().progress("collecting what is left of job " + job_id);
   const JobEvidence evidence = evidence_of(context, open, WithFacts::yes);
-  std::filesystem::create_directories(directory);
-  const auto place = new_directory(directory, evidence.run);
+  make_directories(directory.path());
+  const auto place = new_directory(directory.path(), evidence.run);
   for (const auto& [name, text] : bundle_of(evidence, assignments, secrets))
     write_private(place / name, text);
   context.ui().end_progress();

@@ -1,12 +1,12 @@
 // The bundle that is made of a job that has ended badly.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "cli/commands/shared/out_directory.hpp"
 #include "cli/program/context.hpp"
 #include "cli/workflows/job_evidence.hpp"
 
@@ -21,8 +21,7 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
 
 /// Writes the bundle of a job into a new directory below `directory`, and shows its path. Warns if
 /// that fails.
-void write_post_mortem(Context& context, const std::string& job_id,
-                       const std::filesystem::path& directory,
+void write_post_mortem(Context& context, const std::string& job_id, const OutDirectory& directory,
                        const std::vector<std::string>& assignments,
                        const std::set<std::string>& secrets);
 

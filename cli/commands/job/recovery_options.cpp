@@ -1,6 +1,7 @@
 #include "cli/commands/job/recovery_options.hpp"
 
 #include "base/error.hpp"
+#include "cli/commands/shared/node_path_flag.hpp"
 #include "launcher/recovery.hpp"
 
 namespace fastgpu::cli {
@@ -15,9 +16,9 @@ void describe_recovery(Arguments& arguments, RecoveryFlags& flags) {
                   launcher::kMostRetries);
   arguments.text("--on", "CAUSE,...",
                  "Causes to start again: failure too (node-loss,preempted,hang)", flags.retry_on);
-  arguments.text("--checkpoints", "DIR",
-                 "Directory on the nodes, FASTGPU_CHECKPOINT_DIR for ranks (none)",
-                 flags.checkpoints);
+  describe_node_path(arguments, "--checkpoints", "DIR",
+                     "Directory on the nodes, FASTGPU_CHECKPOINT_DIR for ranks (none)",
+                     flags.checkpoints);
 }
 
 void set_recovery(launcher::JobSpec& spec, const RecoveryFlags& flags,
@@ -25,7 +26,8 @@ void set_recovery(launcher::JobSpec& spec, const RecoveryFlags& flags,
   if (const auto limit = flags.hang_timeout ? flags.hang_timeout : file.hang_timeout)
     spec.hang_timeout = *limit;
   spec.retries = flags.retries ? *flags.retries : file.retry.value_or(0);
-  spec.checkpoints = flags.checkpoints.empty() ? file.checkpoints.value_or("") : flags.checkpoints;
+  if (const auto place = flags.checkpoints ? flags.checkpoints : file.checkpoints)
+    spec.checkpoints = place->value;
   if (!flags.retry_on.empty())
     spec.retry_on = launcher::parse_retry_causes(flags.retry_on);
   else

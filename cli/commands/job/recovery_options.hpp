@@ -15,7 +15,7 @@ struct RecoveryFlags {
   std::optional<std::chrono::milliseconds> hang_timeout;
   std::optional<int> retries;
   std::string retry_on;
-  std::string checkpoints;
+  std::optional<transfer::NodePath> checkpoints;
 };
 
 /// Adds --hang-timeout, --retry, --on and --checkpoints.

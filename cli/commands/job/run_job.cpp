@@ -36,7 +36,7 @@
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_file.hpp"
-#include "launcher/placement.hpp"
+#include "launcher/process_names.hpp"
 #include "process/command.hpp"
 #include "remote/shared_input.hpp"
 #include "state/words.hpp"
@@ -54,11 +54,11 @@ std::set<std::string> assigned_names(const std::vector<std::string>& assignments
 
 /// Returns "4 ranks on 2 nodes".
 std::string places_of(const launcher::JobRecord& record) {
-  const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  const std::string size = launcher::size_text(record.placement);
   if (!record.engine_job.id.empty())
-    return counted(ranks, "rank") + ", job " + record.engine_job.id + " of " +
+    return size + ", job " + record.engine_job.id + " of " +
            std::string(to_string(record.spec.engine));
-  return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
+  return size + " on " + counted(record.placement.size(), "node");
 }
 
 /// Returns the ids of the jobs and arrays to start after. A name is its newest run.
@@ -105,12 +105,12 @@ int run_array_in_background(Context& context, const RunJobOptions& options) {
 struct RunSurroundings {
   remote::SharedInput* input = nullptr;  ///< The input of ranks; null for none.
   FindTarget find_target{};
-  std::string post_mortem{};        ///< The directory for bundles; empty for none.
-  std::set<std::string> secrets{};  ///< The names of secret variables.
+  std::optional<OutDirectory> post_mortem{};  ///< The directory for bundles; absent for none.
+  std::set<std::string> secrets{};            ///< The names of secret variables.
   AfterJob after{};
 
   /// Returns true if a fastgpu must be there when the job ends.
-  bool wants_end() const noexcept { return !post_mortem.empty() || !after.is_empty(); }
+  bool wants_end() const noexcept { return post_mortem || !after.is_empty(); }
 };
 
 /// Returns the effect of a cancel on a job that is followed here.
@@ -164,9 +164,11 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   const int code = follow_one(context, started, around);
   const bool is_bad = code != 0 && !context.cancel().requested();
   if (is_bad && !is_detached) advise(context, record.spec, code);
-  if (is_bad && !around.post_mortem.empty())
-    write_post_mortem(context, started.open.job.id, around.post_mortem, record.spec.environment,
+  if (is_bad && around.post_mortem) {
+    context.set_stop_notice("stopping the post-mortem; job " + started.open.job.id + " has ended");
+    write_post_mortem(context, started.open.job.id, *around.post_mortem, record.spec.environment,
                       around.secrets);
+  }
   if (around.after.is_empty()) return code;
   return finish_after_job(context, started.open.job.id, around.after, code);
 }
@@ -239,6 +241,9 @@ int run_here(Context& context, const RunJobOptions& options) {
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
   AfterJob after = after_job_of(options.after_job, file);
+  std::optional<OutDirectory> post_mortem;
+  if (!options.post_mortem.empty())
+    post_mortem.emplace("run job: --post-mortem", options.post_mortem);
   RemoteTarget target = target_of_job(context, options, file);
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
@@ -268,7 +273,7 @@ int run_here(Context& context, const RunJobOptions& options) {
   return run_placed(
       context, options, file, cluster.target(), std::move(record),
       {.find_target = [&] { return target_of_job(context, options, file, Absent::left_out); },
-       .post_mortem = options.post_mortem,
+       .post_mortem = std::move(post_mortem),
        .secrets = assigned_names(secrets),
        .after = std::move(after)});
 }

@@ -1,6 +1,7 @@
 #include "cli/commands/job/run_job_options.hpp"
 
 #include "cli/commands/job/host_choice.hpp"
+#include "cli/commands/shared/node_path_flag.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "launcher/job.hpp"
 
@@ -104,7 +105,8 @@ void describe_run_job(Arguments& arguments, RunJobOptions& options) {
   arguments
       .text("--sync", "DIR", "Copy this directory to the nodes and run the job there", options.sync)
       .values = Values::path;
-  arguments.text("--workdir", "DIR", "Working directory on the nodes (home)", options.directory);
+  describe_node_path(arguments, "--workdir", "DIR", "Working directory on the nodes (home)",
+                     options.directory);
   describe_after_job(arguments, options.after_job);
   arguments.group("");
   arguments.program({"The program of every rank and its arguments, passed on unchanged", false,

@@ -31,7 +31,7 @@ struct RunJobOptions {
   std::vector<std::string> secrets;
   std::string environment;
   std::string sync;
-  std::string directory;
+  std::optional<transfer::NodePath> directory;
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   std::string on_full;

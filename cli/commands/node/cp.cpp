@@ -11,6 +11,7 @@
 #include "cli/workflows/copy_route.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "remote/copy.hpp"
+#include "transfer/node_path.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -48,7 +49,13 @@ CopyPlace parse_place(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0 || text.front() == '/' || text.front() == '.')
     return {"", text};
-  return {text.substr(0, colon), text.substr(colon + 1)};
+  const CopyPlace place{text.substr(0, colon), text.substr(colon + 1)};
+  try {
+    if (!place.path.empty()) transfer::parse_node_path(place.path);
+  } catch (const Error& e) {
+    throw e.during("cp");
+  }
+  return place;
 }
 
 struct Copy {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/shared/out_directory.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/man.hpp"
@@ -25,7 +26,7 @@ void write_page(const std::filesystem::path& directory, const std::string& name,
 
 int run(const ManOptions& options) {
   const std::filesystem::path directory(options.directory);
-  std::filesystem::create_directories(directory);
+  make_directories(directory);
   write_page(directory, "fastgpu", man_page_for_all(commands()));
   for (const CliCommand& command : commands())
     if (!command.summary.empty())

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "transfer/node_path.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -63,7 +64,7 @@ std::filesystem::path below_home(const std::filesystem::path& path) {
   const char* home = ::getenv("HOME");
   if (home == nullptr || *home == '\0')
     throw Error(ErrorKind::local, "HOME is not set, so '" + path.string() + "' has no place");
-  return std::filesystem::path(home) / path;
+  return transfer::below_home(path.string());
 }
 
 std::optional<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {

@@ -22,7 +22,8 @@ Error disk_error(std::string_view doing, const std::filesystem::path& path, int 
 /// there is used up.
 bool is_full(const std::filesystem::path& directory);
 
-/// Returns `path` if it is absolute, else the path in $HOME.
+/// Returns `path` if it is absolute, else the path in $HOME, as transfer::below_home() does. Throws
+/// local if HOME is not set.
 std::filesystem::path below_home(const std::filesystem::path& path);
 
 /// Returns the content of the file; absent if it does not exist. Throws local if it is larger than

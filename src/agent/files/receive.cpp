@@ -8,7 +8,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/options.hpp"
 #include "transfer/failure_status.hpp"
-#include "transfer/home.hpp"
+#include "transfer/node_path.hpp"
 #include "transfer/tree_receiver.hpp"
 
 namespace fastgpu::agent {

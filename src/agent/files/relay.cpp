@@ -26,7 +26,7 @@
 #include "base/units.hpp"
 #include "process/child.hpp"
 #include "transfer/failure_status.hpp"
-#include "transfer/home.hpp"
+#include "transfer/node_path.hpp"
 #include "transfer/pace.hpp"
 #include "transfer/relay_report.hpp"
 #include "transfer/tree_receiver.hpp"

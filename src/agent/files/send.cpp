@@ -8,7 +8,7 @@
 #include "agent/options.hpp"
 #include "base/files.hpp"
 #include "transfer/failure_status.hpp"
-#include "transfer/home.hpp"
+#include "transfer/node_path.hpp"
 #include "transfer/tree_sender.hpp"
 
 namespace fastgpu::agent {

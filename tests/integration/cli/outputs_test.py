@@ -119,6 +119,87 @@ def test_a_detached_job_does_both_by_itself(user):
     assert_equal(files_of(place), {"later-1/b": "b\n"})
 
 
+@shared_cluster
+def test_the_home_directory_of_a_node_is_written_as_in_a_shell(user):
+    user.two_nodes()
+    user.run("exec", user.cluster, "--", "mkdir", "-p", "/root/at-home/work")
+    place = user.folder / "from-home"
+    program = 'pwd; echo "$FASTGPU_CHECKPOINT_DIR"; echo 1 > inner; echo 2 > ../outer'
+    words = ["--workdir", "~/at-home/work", "--checkpoints", "~/at-home/steps"]
+    fetch = ["--fetch", "inner", "--fetch", "~/at-home/outer", "--fetch-to", str(place)]
+    done = job(user, "home", 1, program, *words, *fetch)
+    assert_equal(done.out, b"[0] /root/at-home/work\n[0] /root/at-home/steps\n")
+    assert_equal(files_of(place), {"home-1/inner": "1\n", "home-1/outer": "2\n"})
+    user.run("exec", f"{user.cluster}/0", "--", "test", "-d", "/root/at-home/steps")
+    user.run("exec", f"{user.cluster}/0", "--", "test", "!", "-e", "/root/~")
+    job(user, "nobody", 1, "true", "--checkpoints", "~nobody/steps", code=2)
+    job(user, "variable", 1, "true", "--checkpoints", "$HOME/steps", code=2)
+    source = user.folder / "f"
+    source.write_text("")
+    for path in ("~nobody/f", "$HOME/f"):
+        refused = user.run("cp", str(source), f"{user.cluster}:{path}", code=2)
+        assert_in(f"'{path}': ", refused.err)
+
+
+@shared_cluster
+def test_a_directory_that_cannot_take_the_outputs_is_found_before_the_job_starts(user):
+    user.two_nodes()
+    file = user.folder / "file"
+    file.write_text("")
+    for words in (
+        ["--fetch", "x", "--fetch-to", str(file)],
+        ["--fetch", "x", "--fetch-to", "/proc/x"],
+        ["--post-mortem", str(file)],
+        ["--fetch", "x", "--fetch-to", str(file), "--detach"],
+        ["--post-mortem", f"{file}/below", "--detach"],
+    ):
+        refused = job(user, "unborn", 1, "touch /tmp/unborn", *words, code=None)
+        assert_true(refused.returncode not in (0, None), words)
+        assert_in(f"run job: {words[-3] if words[-1] == '--detach' else words[-2]} ", refused.err)
+        assert_not_in("filesystem error", refused.err)
+    user.run("get", "jobs", "unborn", code=5)
+    user.run("exec", f"{user.cluster}/0", "--", "test", "!", "-e", "/tmp/unborn")
+
+
+@shared_cluster
+def test_outputs_that_are_left_out_or_have_no_room_are_named(user):
+    user.two_nodes()
+    place = user.folder / "left-out"
+    to = ["--fetch", "/tmp/odd", "--fetch-to"]
+    program = "mkdir -p /tmp/odd; rm -f /tmp/odd/*; mkfifo /tmp/odd/pipe; echo a > /tmp/odd/a; "
+    done = job(user, "pipe", 1, program, *to, str(place))
+    assert_in("odd/pipe was not copied: it is a pipe, a socket or a device", done.err)
+    assert_equal(files_of(place), {"pipe-1/odd/a": "a\n"})
+    small = user.tmpfs("small", "size=1m")
+    fills = program + "head -c 4000000 /dev/urandom > /tmp/odd/big"
+    done = job(user, "full", 2, fills, "--npernode", "1", *to, str(small), code=1)
+    for index in (0, 1):
+        node = f"{user.cluster}-{index}"
+        assert_in(f"not fetched to {small}/full-1: {node}: writing odd/", done.err)
+    assert_equal(done.err.count("No space left on device"), 2, done.err)
+
+
+@shared_cluster
+def test_ctrl_c_while_outputs_are_copied_says_that_the_job_has_ended(user):
+    user.two_nodes()
+    place = user.folder / "stopped-copy"
+    note = user.folder / "stopped-note"
+    process = user.start(
+        *["run", "job", "slow", "-c", user.cluster, "--np", "1", "--launcher", "plain"],
+        *["--fetch", "/tmp/slow", "--fetch-to", str(place), "--notify", SHOW + str(note)],
+        *["--", "truncate", "--size", "200G", "/tmp/slow"],
+    )
+    assert_true(within(60, lambda: any(place.rglob(".*"))), "the copy does not begin")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    user.run("exec", f"{user.cluster}/0", "--", "rm", "/tmp/slow")
+    assert_equal(process.returncode, 130)
+    assert_in("stopping the copy of the outputs; job slow-1 has ended", err.decode())
+    assert_in(f"interrupted: the outputs of job slow-1 are not complete in {place}", err.decode())
+    assert_not_in("stopping job", err.decode())
+    assert_equal(note.read_text(), "slow-1 succeeded 0: \n")
+
+
 if __name__ == "__main__":
     suite.need_root("unshare", "ip", "ssh-keygen", "/usr/sbin/sshd")
     os.makedirs("/run/sshd", exist_ok=True)

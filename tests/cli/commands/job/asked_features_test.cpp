@@ -39,9 +39,9 @@ TEST_CASE("a flag asks for its own feature") {
       {[](RunJobOptions& o) { o.environment = "train"; }, JobFeature::environment},
       {[](RunJobOptions& o) { o.array.range = "0-3"; }, JobFeature::array},
       {[](RunJobOptions& o) { o.recovery.retries = 1; }, JobFeature::retry},
-      {[](RunJobOptions& o) { o.recovery.checkpoints = "ckpt"; }, JobFeature::checkpoints},
+      {[](RunJobOptions& o) { o.recovery.checkpoints = {"ckpt"}; }, JobFeature::checkpoints},
       {[](RunJobOptions& o) { o.post_mortem = "."; }, JobFeature::post_mortem},
-      {[](RunJobOptions& o) { o.after_job.fetch = {"out"}; }, JobFeature::fetch},
+      {[](RunJobOptions& o) { o.after_job.fetch = {{"out"}}; }, JobFeature::fetch},
       {[](RunJobOptions& o) { o.check = true; }, JobFeature::check},
       {[](RunJobOptions& o) { o.per = "gpu"; }, JobFeature::rank_unit},
   };
