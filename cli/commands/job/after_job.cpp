@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
+#include "cli/commands/job/own_command.hpp"
 #include "cli/commands/shared/node_path_flag.hpp"
 #include "cli/commands/shared/not_copied.hpp"
 #include "cli/program/app.hpp"
@@ -83,12 +84,13 @@ bool fetch_outputs(Context& context, const std::string& job_id, const AfterJob& 
 }
 
 /// Runs the command with the job in its environment. A command that hangs is ended.
-void notify(Context& context, const state::Job& job, const std::string& command) try {
+void notify(Context& context, const state::Job& job, const AfterJob& wanted) try {
   // The standard output of this program is for what a script reads, such as JSON.
-  process::Command shell{.argv = {"/bin/sh", "-c", "exec >&2\n" + command},
+  process::Command shell{.argv = {"/bin/sh", "-c", "exec >&2\n" + wanted.notify},
                          .in = {.mode = process::StreamMode::null}};
   shell.grouping = process::Grouping::group;
-  shell.environment = process::current_environment();
+  shell.err.fd = wanted.errors;
+  shell.environment = environment_of_others();
   const std::array variables = {
       "JOB_ID=" + job.id, "JOB_STATE=" + std::string(state::to_string(job.state)),
       "JOB_EXIT_CODE=" + (job.exit_code ? std::to_string(*job.exit_code) : ""),
@@ -158,7 +160,7 @@ int finish_after_job(Context& context, const std::string& job_id, const AfterJob
     context.set_stop_notice("waiting for the command of --notify; " + ended +
                             "; press Ctrl-C again to exit at once");
     context.set_interrupt_hint("left the command of --notify; " + ended);
-    notify(context, find_job(context, job_id), wanted.notify);
+    notify(context, find_job(context, job_id), wanted);
   }
   if (is_interrupted) return exit_code(ErrorKind::interrupted);
   return code == 0 && !is_complete ? 1 : code;

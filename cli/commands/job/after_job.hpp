@@ -25,6 +25,7 @@ struct AfterJob {
   /// The directory here that gets DIR/ID; absent if nothing is fetched.
   std::optional<OutDirectory> fetch_to{};
   std::string notify{};  ///< A line for the shell; empty for none.
+  int errors = -1;       ///< The descriptor for the output of that line; -1 for stderr. Borrowed.
 
   bool is_empty() const noexcept { return fetch.empty() && notify.empty(); }
 };

@@ -11,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/unique_fd.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -73,15 +72,19 @@ void report_and_leave(Context& context, const std::string& id) {
     ::dup2(null.get(), fd);
 }
 
-int run_own_command(const std::vector<std::string>& words) {
-  process::Command command{.argv = {std::filesystem::read_symlink("/proc/self/exe").string()}};
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
+std::vector<std::string> environment_of_others() {
   auto environment = process::current_environment();
   std::erase_if(environment, [](const std::string& assignment) {
     return assignment.starts_with(std::string(kInQueue) + "=") ||
            assignment.starts_with(std::string(kInArray) + "=");
   });
-  command.environment = std::move(environment);
+  return environment;
+}
+
+int run_own_command(const std::vector<std::string>& words) {
+  process::Command command{.argv = {std::filesystem::read_symlink("/proc/self/exe").string()}};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.environment = environment_of_others();
   command.in.mode = command.out.mode = process::StreamMode::null;
   command.on_parent_death = process::OnParentDeath::kill;
   return process::Child(command).wait().shell_code();
@@ -89,18 +92,25 @@ int run_own_command(const std::vector<std::string>& words) {
 
 process::Child start_for_element(const std::string& job, const std::string& input) {
   process::Command command{.argv = own_words()};
-  auto environment = process::current_environment();
-  std::erase_if(environment, [](const std::string& assignment) {
-    return assignment.starts_with(std::string(kInQueue) + "=");
-  });
+  auto environment = environment_of_others();
   process::set_variable(environment, std::string(kInArray) + "=" + job);
   command.environment = std::move(environment);
   const UniqueFd file = file_with(input);
   command.in.fd = file.get();
-  command.out.mode = command.err.mode = process::StreamMode::null;
+  command.out.fd = STDERR_FILENO;
+  command.err.mode = process::StreamMode::null;
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
   return process::Child(command);
+}
+
+UniqueFd array_errors(Context& context) {
+  if (!context.environment()(kInArray)) return {};
+  UniqueFd errors(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null || ::dup2(null.get(), STDOUT_FILENO) < 0)
+    throw system_error("leaving the standard output", errno);
+  return errors;
 }
 
 }  // namespace fastgpu::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.hpp"
 #include "cli/program/context.hpp"
 #include "process/child.hpp"
 
@@ -34,9 +35,17 @@ int show_failure(Context& context, const BackgroundAnswer& answer);
 /// Reports an id to the fastgpu that started this one, and leaves its streams.
 void report_and_leave(Context& context, const std::string& id);
 
+/// Returns our environment without what a fastgpu in the background, or for one job of an array, is
+/// started with: for another program.
+std::vector<std::string> environment_of_others();
+
 /// Starts this command again for one job of an array, without output. `input` is its standard
-/// input. It ends with this process.
+/// input. It ends with this process, and gets our stderr by array_errors().
 process::Child start_for_element(const std::string& job, const std::string& input);
+
+/// Returns the stderr of the array, for the output of programs that the user runs here, if this
+/// process runs one of its jobs; else an empty descriptor. To be called once, before any output.
+UniqueFd array_errors(Context& context);
 
 /// Runs fastgpu with `words` to its end. Its standard output is dropped, and Ctrl-C reaches it,
 /// too. Returns its exit code.

@@ -223,7 +223,7 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
                     {.after = after_job_of(options.after_job, file)});
 }
 
-int run_here(Context& context, const RunJobOptions& options) {
+int run_here(Context& context, const RunJobOptions& options, const UniqueFd& errors) {
   const std::string text = job_file_text(context, options);
   const launcher::JobFile file = job_file_of(options, text);
   const std::vector<std::string> secrets = secrets_of(options, file, context.environment());
@@ -252,6 +252,7 @@ int run_here(Context& context, const RunJobOptions& options) {
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
                                    ? placed_on(context, cluster.target(), spec)
+  after.errors = errors.get();
                                    : submitted_on(cluster.target(), spec);
   launcher::bind_ranks(record.placement, topologies, spec.per);
   if (!element) record.spec.after = ids_of(context, options, file);
@@ -280,7 +281,8 @@ int run_here(Context& context, const RunJobOptions& options) {
 
 int run(Context& context, const RunJobOptions& options) {
   try {
-    return run_here(context, options);
+    const UniqueFd errors = array_errors(context);
+    return run_here(context, options, errors);
   } catch (const launcher::JobMayRun&) {
     throw;  // The array's process finds out what has become of it.
   } catch (const Error& e) {

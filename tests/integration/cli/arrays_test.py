@@ -140,6 +140,19 @@ def test_only_as_many_as_allowed_run_at_once_and_the_first_failure_counts(user):
 
 
 @shared_cluster
+def test_the_commands_of_notify_of_an_array_are_heard(user):
+    name = user.two_nodes()
+    # Such a command may start another job: it is not taken for one of the array.
+    again = f"{user.fastgpu} run job after -c {name} -np 1 --launcher plain -- true"
+    words = ("--array", "1-2", "--launcher", "plain", "--notify", f"echo told $JOB_ID; {again}")
+    done = user.run(*job_words(name, 1, ["true"], "told", *words, "-o", "json"))
+    assert_equal([job["id"] for job in json.loads(done.out)["jobs"]], ["told-1.1", "told-1.2"])
+    lines = [line for line in done.err.splitlines() if line.startswith("told ")]
+    assert_equal(sorted(lines), ["told told-1.1", "told told-1.2"])
+    assert_equal(jobs_of(user, "after-2"), {"after-2": "succeeded"})
+
+
+@shared_cluster
 def test_a_detached_array_is_waited_for_and_others_start_after_it(user):
     name = user.two_nodes()
     began = user.run(*job_words(name, 1, ["sleep", "1"], "back", "--array", "1-4", "--detach"))
