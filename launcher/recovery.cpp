@@ -74,6 +74,17 @@ std::string reason_against_restart(const JobSpec& spec, JobEndCause cause, int r
          std::string(state::to_string(cause));
 }
 
+std::string undone_without_owner(const JobSpec& spec, const JobOutcome& outcome, int restarts) {
+  std::string undone;
+  if (wait_before_restart(spec, outcome.cause, restarts)) undone = "it is not started again";
+  std::string flags;
+  for (const std::string& flag : spec.at_end)
+    if (flag != kPostMortemFlag || outcome.state != state::JobState::succeeded)
+      append_item(flags, flag);
+  if (!flags.empty()) append_item(undone, "nothing is done for " + flags, ", and ");
+  return undone.empty() ? "" : undone + ": the fastgpu that was to do this has ended";
+}
+
 JobEndCause with_notice(JobEndCause cause, bool is_taken_back) {
   const bool may_follow = cause == JobEndCause::node_loss || cause == JobEndCause::failure ||
                           cause == JobEndCause::launcher;

@@ -12,6 +12,9 @@
 
 namespace fastgpu::launcher {
 
+/// The flag for work at the end of a job that has not succeeded.
+inline constexpr std::string_view kPostMortemFlag = "--post-mortem";
+
 /// The maximum number of restarts.
 inline constexpr int kMostRetries = 1'000;
 
@@ -32,6 +35,10 @@ std::optional<std::chrono::milliseconds> wait_before_restart(const JobSpec& spec
 /// Returns the words for the reason of a job that has restarts left, and is not started again
 /// because its list of causes lacks one that the default list has; "" for any other job.
 std::string reason_against_restart(const JobSpec& spec, JobEndCause cause, int restarts);
+
+/// Returns what is left undone after this end of a job if the fastgpu that runs it has gone:
+/// another run, and `at_end`; "" for nothing.
+std::string undone_without_owner(const JobSpec& spec, const JobOutcome& outcome, int restarts);
 
 /// Returns the cause of an end, given whether the cloud has taken one of the job's nodes back or
 /// has announced it.

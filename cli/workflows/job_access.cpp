@@ -13,6 +13,7 @@
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/mpirun_engine.hpp"
+#include "launcher/recovery.hpp"
 #include "launcher/slurm_engine.hpp"
 
 namespace fastgpu::cli {
@@ -106,8 +107,9 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   const launcher::JobRecord record = *job.record;
   const std::string run = launcher::run_name(job.id, record.restarts);
   const auto engine = engine_for(services, cluster, record);
-  const auto glance = engine->glance(run, record);
+  auto glance = engine->glance(run, record);
   if (glance.outcome) {
+    note_undone(services, job, *glance.outcome);
     launcher::mark_ended(services.store(), job, *glance.outcome);
   } else if (glance.is_unknown && job.state == state::JobState::starting &&
              JobOwner(services.state_directory(), job.id).held()) {
@@ -210,6 +212,14 @@ std::optional<launcher::JobOutcome> outcome_of_lost_nodes(Services& services,
   return outcome_without_nodes(services, job, HalfGone::counts);
 }
 
+void note_undone(Services& services, const state::Job& job, launcher::JobOutcome& outcome) {
+  const launcher::JobRecord& record = *job.record;
+  if (record.spec.presence != launcher::Presence::detached) return;
+  const std::string undone = launcher::undone_without_owner(record.spec, outcome, record.restarts);
+  if (undone.empty() || !JobOwner(services.state_directory(), job.id).held()) return;
+  outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
+}
+
 state::Job refresh_job(Services& services, const state::Job& job) {
   if (launcher::has_ended(job)) return job;
   state::Job now = job;
@@ -222,7 +232,8 @@ state::Job refresh_job(Services& services, const state::Job& job) {
     ask_engine(services, {}, now);
     return now;
   }
-  if (const auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
+  if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
+    note_undone(services, job, *outcome);
     launcher::mark_ended(services.store(), now, *outcome);
     return now;
   }

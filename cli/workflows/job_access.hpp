@@ -51,11 +51,15 @@ std::unique_ptr<launcher::JobEngine> engine_for(
 /// other one decides that the job has ended.
 bool is_restarted_by_its_owner(Services& services, const state::Job& job);
 
-/// Returns the end of a job whose follower has lost its nodes, if a command of a user took them: its
-/// cluster is deleted or is being deleted, or a node has left it, or, for a job without restarts,
-/// it is stopped. Absent if all are there.
+/// Returns the end of a job whose follower has lost its nodes, if a command of a user took them:
+/// its cluster is deleted or is being deleted, or a node has left it, or, for a job without
+/// restarts, it is stopped. Absent if all are there.
 std::optional<launcher::JobOutcome> outcome_of_lost_nodes(Services& services,
                                                           const state::Job& job);
+
+/// Adds to the reason of an end what is left undone because the process that ran a detached job has
+/// gone. Every end that another process finds goes through this.
+void note_undone(Services& services, const state::Job& job, launcher::JobOutcome& outcome);
 
 /// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
 /// cluster is stopped or deleted, records this. Returns the job in its present state.

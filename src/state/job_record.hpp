@@ -115,6 +115,7 @@ struct JobSpec {
   /// Ends the job if no rank does anything for this long; 0 for never.
   std::chrono::milliseconds hang_timeout{0};
   std::string checkpoints{};  ///< A directory on the nodes, relative to home; empty for none.
+  std::vector<std::string> at_end{};  ///< The flags for work here after its end: "--fetch".
 };
 
 /// The ranks of one node, numbered without a gap.

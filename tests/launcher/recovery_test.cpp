@@ -31,6 +31,27 @@ TEST_CASE("causes are a list of words, each once") {
   CHECK(mentions(failure_of([] { parse_retry_causes("timeout"); }), "'timeout'"));
 }
 
+TEST_CASE("what a job's owner leaves undone is another run, and what is to be done at its end") {
+  JobSpec spec = restarted(2, {JobEndCause::failure});
+  const JobOutcome failed{.state = state::JobState::failed,
+                          .exit_code = 3,
+                          .reason = "rank 0: exited with 3",
+                          .cause = JobEndCause::failure};
+  const JobOutcome good{.state = state::JobState::succeeded};
+  const std::string gone = ": the fastgpu that was to do this has ended";
+  CHECK(undone_without_owner(spec, failed, 1) == "it is not started again" + gone);
+  CHECK(undone_without_owner(spec, failed, 2).empty());
+  CHECK(undone_without_owner(spec, good, 0).empty());
+  spec.at_end = {"--fetch", "--notify", "--post-mortem"};
+  CHECK(undone_without_owner(spec, failed, 0) ==
+        "it is not started again, and nothing is done for --fetch, --notify, --post-mortem" + gone);
+  CHECK(undone_without_owner(spec, failed, 2) ==
+        "nothing is done for --fetch, --notify, --post-mortem" + gone);
+  CHECK(undone_without_owner(spec, good, 0) == "nothing is done for --fetch, --notify" + gone);
+  spec.at_end = {"--post-mortem"};
+  CHECK(undone_without_owner(spec, good, 0).empty());
+}
+
 TEST_CASE("a job is started again for its causes alone, and only so often as it says") {
   const JobSpec spec = restarted(2, usual_retry_causes());
   CHECK(wait_before_restart(spec, JobEndCause::node_loss, 0) == 1s);

@@ -23,6 +23,8 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
     const bool explains = !job.reason.empty() && job.reason != word;
     ui.error_data("job " + job.id + " " + std::string(word) + (explains ? ": " + job.reason : "") +
                   "\n");
+  } else if (!job.reason.empty()) {
+    ui.warn("job " + job.id + " succeeded, but " + job.reason);
   }
   return code;
 }
@@ -165,6 +167,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
       return follow_next(context, *next, request, output);
   // Another fastgpu may have recorded more, or the end, meanwhile.
   state::Job job = context.store().find_job(open.job.id).value_or(open.job);
+  note_undone(context, job, outcome);
   launcher::mark_ended(context.store(), job, outcome);
   if (output.closed()) return std::nullopt;
   return job;

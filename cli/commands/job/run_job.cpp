@@ -37,6 +37,7 @@
 #include "launcher/job.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/process_names.hpp"
+#include "launcher/recovery.hpp"
 #include "process/command.hpp"
 #include "remote/shared_input.hpp"
 #include "state/words.hpp"
@@ -109,8 +110,17 @@ struct RunSurroundings {
   std::set<std::string> secrets{};            ///< The names of secret variables.
   AfterJob after{};
 
+  /// Returns the flags for what is done here once the job has ended.
+  std::vector<std::string> flags_at_end() const {
+    std::vector<std::string> flags;
+    if (!after.fetch.empty()) flags.emplace_back("--fetch");
+    if (!after.notify.empty()) flags.emplace_back("--notify");
+    if (post_mortem) flags.emplace_back(launcher::kPostMortemFlag);
+    return flags;
+  }
+
   /// Returns true if a fastgpu must be there when the job ends.
-  bool wants_end() const noexcept { return post_mortem || !after.is_empty(); }
+  bool wants_end() const { return !flags_at_end().empty(); }
 };
 
 /// Returns the effect of a cancel on a job that is followed here.
@@ -193,6 +203,7 @@ void check_parameters(const ArrayPlan& array, launcher::JobSpec spec) {
 /// Runs a job by itself, whose nodes are known: here, or in the background until its turn.
 int run_placed(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
                const RemoteTarget& target, launcher::JobRecord record, RunSurroundings around) {
+  record.spec.at_end = around.flags_at_end();
   const bool is_element = context.environment()(kInArray).has_value();
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = record.spec.presence == launcher::Presence::detached;
@@ -241,6 +252,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
   AfterJob after = after_job_of(options.after_job, file);
+  after.errors = errors.get();
   std::optional<OutDirectory> post_mortem;
   if (!options.post_mortem.empty())
     post_mortem.emplace("run job: --post-mortem", options.post_mortem);
@@ -252,7 +264,6 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
                                    ? placed_on(context, cluster.target(), spec)
-  after.errors = errors.get();
                                    : submitted_on(cluster.target(), spec);
   launcher::bind_ranks(record.placement, topologies, spec.per);
   if (!element) record.spec.after = ids_of(context, options, file);
