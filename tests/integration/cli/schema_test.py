@@ -183,14 +183,29 @@ def test_both_refuse_what_is_wrong(user):
             assert_in(why, err, text)
 
 
+def read_fields(source):
+    """Returns the fields that a source reads, and the flags that it names as those without one."""
+    text = (HOME / source).read_text()
+    lists = re.findall(r"root\.allow_only\(\s*\{(.*?)\}(?:,\s*\{(.*?)\})?\)", text, re.S)
+    assert_equal(len(lists), 1, source)
+    return [set(re.findall(r'"([^"]+)"', names)) for names in lists[0]]
+
+
 def test_the_fields_are_those_that_fastgpu_reads(_user):
     checks, _ = validators()
     for kind, (_, source) in READERS.items():
-        text = (HOME / source).read_text()
-        lists = re.findall(r"root\.allow_only\(\s*\{(.*?)\}\)", text, re.S)
-        assert_equal(len(lists), 1, source)
-        fields = re.findall(r'"([^"]+)"', lists[0])
+        fields, _ = read_fields(source)
         assert_equal(sorted(checks[kind].schema["properties"]), sorted(fields), source)
+
+
+def test_each_flag_of_a_job_has_a_field_or_is_named_as_one_without(_user):
+    fields, without = read_fields(READERS["job"][1])
+    done = subprocess.run([FASTGPU, "run", "job", "--help"], check=True, capture_output=True)
+    own = done.stdout.decode().partition("\nGlobal flags:")[0]
+    flags = set(re.findall(r"^  (?:-\w+, )?--([a-z-]+)", own, re.M))
+    # The field has another name, or the flag is about the file itself.
+    others = {"export", "secret", "on", "file", "set"}
+    assert_equal(flags - {field.replace("_", "-") for field in fields} - others, without)
 
 
 def test_the_schemas_are_the_files_that_are_shipped(_user):
