@@ -40,9 +40,11 @@ std::string variable_name(const std::string& assignment) {
 
 /// Returns the variables of all ranks: the user's, which win, and those that depend on no rank.
 std::vector<std::string> mpijob_variables(const std::string& job_id, const JobSpec& spec) {
-  std::vector<std::string> variables = {"MASTER_PORT=" + std::to_string(kMasterPort),
-                                        "PYTHONUNBUFFERED=1",
-                                        std::string(agent::kJobMarker) + "=" + job_id};
+  // The first port is PyTorch's, where that is used.
+  std::vector<std::string> variables = {
+      "MASTER_PORT=" + std::to_string(kMasterPort),
+      "FASTGPU_COMM_MASTER_PORT=" + std::to_string(kMasterPort + 1), "PYTHONUNBUFFERED=1",
+      std::string(agent::kJobMarker) + "=" + job_id};
   for (const std::string& assignment : spec.environment) {
     std::erase_if(variables, [&](const std::string& other) {
       return variable_name(other) == variable_name(assignment);

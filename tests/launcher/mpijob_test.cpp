@@ -85,7 +85,8 @@ TEST_CASE("the launcher runs mpirun with the program and the variables, unchange
   std::vector<std::string> assignments;
   for (const json& one : launcher["env"])
     assignments.push_back(one["name"].get<std::string>() + "=" + one["value"].get<std::string>());
-  CHECK(assignments == std::vector<std::string>{"PYTHONUNBUFFERED=1", "FASTGPU_JOB_ID=train-1",
+  CHECK(assignments == std::vector<std::string>{"FASTGPU_COMM_MASTER_PORT=29401",
+                                                "PYTHONUNBUFFERED=1", "FASTGPU_JOB_ID=train-1",
                                                 "LR=0.1", "MASTER_PORT=1", "PRICE=$$(HOME)",
                                                 "HASH=$$$1$", "BOTH=$$$$(HOME)"});
 }

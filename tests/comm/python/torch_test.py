@@ -403,6 +403,21 @@ def sums_that_were_set_to_zero_take_further_gradients(comm):
 
 
 @on_ranks(2)
+def a_model_that_is_converted_later_is_refused(comm):
+    model = Mlp()
+    optimizer = DistributedOptimizer(momentum(model), comm, model)
+    x, y = next(batches())
+    loss_of(model, part(comm, x), part(comm, y)).backward()
+    optimizer.zero_grad()
+    model.double()
+    with raises(RuntimeError, "torch.float64", "torch.float32", "before you make"):
+        loss_of(model, part(comm, x).double(), part(comm, y).double()).backward()
+        optimizer.step()  # PyTorch has forgotten the hooks of what was converted.
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
 def gradients_that_are_assigned_are_averaged_by_step(comm):
     model = Mlp()
     before = model.first.weight.clone()

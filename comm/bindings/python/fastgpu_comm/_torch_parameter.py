@@ -12,6 +12,10 @@ def _storage_bytes(tensor: torch.Tensor) -> int:
     return (tensor.untyped_storage() if has_untyped else tensor.storage()).nbytes()
 
 
+def _kind(tensor: torch.Tensor) -> str:
+    return f"{tensor.dtype} on {tensor.device}"
+
+
 def _is_a_part(tensor: torch.Tensor) -> bool:
     """Returns True if other memory is in the same storage."""
     return tensor.numel() * tensor.element_size() != _storage_bytes(tensor)
@@ -86,6 +90,11 @@ class Parameter:
         elements in the order of memory. `used` gets the addresses that the result is written to.
         """
         found = self._kept = self.tensor.grad
+        if found is not None and _kind(found) != _kind(self.gradient):
+            raise RuntimeError(
+                f"the gradient of {self.name} is {_kind(found)}, and was {_kind(self.gradient)} "
+                "when the DistributedOptimizer was made: convert the model before you make it"
+            )
         is_result = found is not None and found is self._result and self._has_result
         self.is_new = found is not None and not (is_result and found._version == self._version)
         self.is_sparse = found is not None and found.is_sparse
