@@ -10,7 +10,6 @@
 #include "base/units.hpp"
 #include "launcher/engines/mpirun_words.hpp"
 #include "launcher/placement.hpp"
-#include "launcher/process_names.hpp"
 #include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
@@ -251,13 +250,6 @@ std::string name_of_launcher(Launcher launcher) {
   return launcher == Launcher::plain ? "the launcher" : "mpirun";
 }
 
-NodeName node_of(std::span<const NodeRanks> placement, int rank) {
-  const auto found = std::ranges::find_if(placement, [rank](const NodeRanks& node) {
-    return rank >= node.first && rank < node.first + node.count;
-  });
-  return found == placement.end() ? NodeName{"an unknown node"} : found->node;
-}
-
 bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended,
                 const std::set<int>& idle) {
   bool is_any_idle = false;
@@ -268,19 +260,6 @@ bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended
       is_any_idle = true;
     }
   return is_any_idle;
-}
-
-std::string rank_list(const std::set<int>& ranks) {
-  std::string text;
-  for (auto rank = ranks.begin(); rank != ranks.end();) {
-    const int first = *rank;
-    int last = first;
-    for (++rank; rank != ranks.end() && *rank == last + 1; ++rank)
-      ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(first) +
-            (last > first ? "-" + std::to_string(last) : "");
-  }
-  return text;
 }
 
 std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset) {

@@ -10,6 +10,7 @@
 #include "agent/protocol/status.hpp"
 #include "base/names.hpp"
 #include "launcher/job.hpp"
+#include "launcher/process_names.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::launcher {
@@ -68,11 +69,5 @@ JobOutcome decide(const JobReport& report);
 /// Returns true if every rank that has not ended is idle, and there is one. The job then hangs.
 bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended,
                 const std::set<int>& idle);
-
-/// Returns ranks as text: "0-3, 7".
-std::string rank_list(const std::set<int>& ranks);
-
-/// Returns the node that runs `rank`.
-NodeName node_of(std::span<const NodeRanks> placement, int rank);
 
 }  // namespace fastgpu::launcher

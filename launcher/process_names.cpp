@@ -4,10 +4,29 @@
 
 #include "base/counted.hpp"
 #include "base/join.hpp"
-#include "launcher/job_outcome.hpp"
 #include "launcher/placement.hpp"
 
 namespace fastgpu::launcher {
+
+NodeName node_of(std::span<const NodeRanks> placement, int rank) {
+  const auto found = std::ranges::find_if(placement, [rank](const NodeRanks& node) {
+    return rank >= node.first && rank < node.first + node.count;
+  });
+  return found == placement.end() ? NodeName{"an unknown node"} : found->node;
+}
+
+std::string rank_list(const std::set<int>& ranks) {
+  std::string text;
+  for (auto rank = ranks.begin(); rank != ranks.end();) {
+    const int first = *rank;
+    int last = first;
+    for (++rank; rank != ranks.end() && *rank == last + 1; ++rank)
+      ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(first) +
+            (last > first ? "-" + std::to_string(last) : "");
+  }
+  return text;
+}
 
 bool is_of_torchrun(std::span<const NodeRanks> placement) {
   return std::ranges::any_of(placement, [](const NodeRanks& node) { return node.workers > 0; });

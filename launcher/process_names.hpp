@@ -10,6 +10,12 @@
 
 namespace fastgpu::launcher {
 
+/// Returns the node that runs `rank`.
+NodeName node_of(std::span<const NodeRanks> placement, int rank);
+
+/// Returns ranks as text: "0-3, 7".
+std::string rank_list(const std::set<int>& ranks);
+
 /// Returns true if each process of the placement is a torchrun.
 bool is_of_torchrun(std::span<const NodeRanks> placement);
 

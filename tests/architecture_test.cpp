@@ -27,13 +27,14 @@ const std::map<std::string, Modules> kMayInclude = {
     {"state", {"base", "config"}},
     {"remote", {"base", "ssh", "transfer"}},
     {"provision", {"base", "config", "http", "process", "state", "transfer"}},
-    {"launcher", {"agent", "base", "config", "http", "process", "remote", "ssh", "state"}},
+    {"launcher",
+     {"agent", "base", "config", "http", "process", "remote", "ssh", "state", "transfer"}},
     {"envs", {"agent", "base", "config", "http", "process", "remote", "ssh", "state", "transfer"}},
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},
     {"cli",
      {"base", "comm", "config", "envs", "http", "launcher", "process", "provision", "remote", "ssh",
-      "state"}},
+      "state", "transfer"}},
 };
 
 /// The paths that a file includes in quotes, such as "module/file.hpp".

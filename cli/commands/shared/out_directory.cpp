@@ -1,6 +1,7 @@
 #include "cli/commands/shared/out_directory.hpp"
 
 #include <stdlib.h>  // mkdtemp
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,13 +14,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Returns true if there is an entry of this name, be it a link that leads nowhere.
+bool has_entry(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw system_error("looking at " + path.string(), errno);
+}
+
 /// Returns the directory itself, or the nearest one above it that exists.
 fs::path nearest_existing(const fs::path& directory) {
   std::error_code failure;
   fs::path place = fs::absolute(directory, failure);
   if (failure) throw system_error("looking for the current directory", failure.value());
-  std::error_code unknown;
-  while (!fs::exists(fs::symlink_status(place, unknown)) && place.has_relative_path())
+  while (!has_entry(place) && place.has_relative_path())
     place = place.parent_path();
   return place;
 }
