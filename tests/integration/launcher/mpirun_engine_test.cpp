@@ -221,7 +221,8 @@ TEST_CASE("a job that is left goes on, and can be followed again and read afterw
   CHECK(cluster.follow().exit_code == 0);
   CHECK(cluster.seen.logs.at("0.out") == "one\ntwo\n");
   OutputRecorder logs;
-  cluster.engine->logs(cluster.id, cluster.job, {.rank = 0, .tail = 1}, logs, cluster.never);
+  cluster.engine->logs(cluster.id, cluster.job, {.rank = 0, .tail = agent::Tail{.lines = 1}}, logs,
+                       cluster.never);
   CHECK(logs.logs.at("0.out") == "two\n");
   CHECK(failure_of([&] {
           cluster.engine->logs(cluster.id, cluster.job, {.rank = 1}, logs, cluster.never);
