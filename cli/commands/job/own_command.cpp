@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "cli/ui/standard_streams.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -97,7 +98,7 @@ process::Child start_for_element(const std::string& job, const std::string& inpu
   command.environment = std::move(environment);
   const UniqueFd file = file_with(input);
   command.in.fd = file.get();
-  command.out.fd = STDERR_FILENO;
+  command.out.fd = errors_descriptor();
   command.err.mode = process::StreamMode::null;
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
@@ -106,11 +107,7 @@ process::Child start_for_element(const std::string& job, const std::string& inpu
 
 UniqueFd array_errors(Context& context) {
   if (!context.environment()(kInArray)) return {};
-  UniqueFd errors(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null || ::dup2(null.get(), STDOUT_FILENO) < 0)
-    throw system_error("leaving the standard output", errno);
-  return errors;
+  return leave_output();
 }
 
 }  // namespace fastgpu::cli
