@@ -66,7 +66,7 @@ void lose(Services& services, state::Job& job, const std::string& why) {
   launcher::mark_ended(services.store(), job, lost(why));
 }
 
-/// Whether the nodes of a cluster that is being deleted count as gone.
+/// Says if the nodes of a cluster that is being deleted count as gone.
 enum class HalfGone : std::uint8_t { counts, does_not_count };
 
 /// Returns the end of a job whose cluster is deleted or stopped, or has lost a node of the job to

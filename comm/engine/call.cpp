@@ -104,7 +104,7 @@ bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) n
          kBefore(other.data(), one.data() + one.size());
 }
 
-/// Returns whether the call works on memory that it both reads and writes.
+/// Returns true if the call works on memory that it both reads and writes.
 bool works_in_place(CallKind kind, const CallMemory& memory, Rank rank) noexcept {
   switch (kind) {
     case CallKind::all_reduce:

@@ -43,7 +43,7 @@ bool has_ended(pid_t process) {
   return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-/// Returns whether the file is this user's own, and begins as the provider's files of that process.
+/// Returns true if the file is this user's own, and begins as the provider's files of that process.
 bool is_left_by(int file, pid_t process) {
   struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -53,7 +53,7 @@ bool is_left_by(int file, pid_t process) {
          head.process == process;
 }
 
-/// Returns whether no other process has the file open or mapped. The kernel grants a lease for
+/// Returns true if no other process has the file open or mapped. The kernel grants a lease for
 /// writing only then.
 bool is_unused(int file) {
   // A process that opens the file meanwhile causes a signal; SIGIO would end this process.

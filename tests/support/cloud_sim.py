@@ -186,6 +186,11 @@ class Customer:
         gpus = ("--gpus", self.about["gpus"])
         return ("create", "cluster", name, *self.region(), *gpus, *more)
 
+    def slow(self, milliseconds):
+        """Every call of this cloud takes that long, until `sim.faults()`."""
+        fault = {"kind": "delay", "milliseconds": milliseconds}
+        self.sim.faults({"match": {"vendor": self.cloud, "count": 999}, "fault": fault})
+
     def creation(self, name, *more, nodes=2):
         size = ("--nodes", str(nodes))
         return self.request(name, *size, "--ssh-from", "127.0.0.1/32", "--yes", *more)

@@ -58,26 +58,37 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 /// three, then seven: other machines may have started hundreds of jobs of this name.
 constexpr int kMostIds = 10;
 
-/// Asks the provider for the nodes with ranks. Throws conflict, with a remedy, if one does not run:
-/// it may have been stopped from outside. A provider that does not answer is no reason.
+/// Asks the provider for the nodes with ranks. Throws conflict, with a remedy, if one is in a state
+/// in which it `is_down`: it may have been stopped from outside. A provider that does not answer is
+/// no reason.
 void require_up(Context& context, const state::Cluster& cluster,
-                const std::vector<launcher::NodeRanks>& placement) {
+                const std::vector<launcher::NodeRanks>& placement,
+                bool (*is_down)(state::NodeState)) {
   const auto seen =
       attempt([&] { return provision::look_before_change(context.tools(), cluster.name); });
   context.cancel().check();
   if (!seen.ok()) return;
   for (const state::Node& node : seen.value().nodes)
-    if (node.state != state::NodeState::running &&
-        contains(placement, node.name, &launcher::NodeRanks::node))
+    if (is_down(node.state) && contains(placement, node.name, &launcher::NodeRanks::node))
       throw Error(ErrorKind::conflict,
                   absence_of(cluster, node, change_of(context.store(), cluster.name)));
+}
+
+bool does_not_run(state::NodeState node) {
+  return node != state::NodeState::running;
+}
+
+/// A node that seems to be lost may be one that another machine runs.
+bool is_stopped(state::NodeState node) {
+  return node == state::NodeState::stopped;
 }
 
 /// Returns the failure of a start, or the better reason that a node does not run.
 Error reason_of(Context& context, const OpenJob& open, const Error& e) {
   const bool may_be_off = e.kind() == ErrorKind::transient && !open.cluster.id.value.empty();
   if (!may_be_off) return e;
-  const auto up = attempt([&] { require_up(context, open.cluster, open.record.placement); });
+  const auto up =
+      attempt([&] { require_up(context, open.cluster, open.record.placement, does_not_run); });
   return up.ok() ? e : up.error();
 }
 
@@ -199,7 +210,7 @@ launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
                               launcher::JobSpec spec) {
   auto placement = place_among(context, target.cluster, target.nodes, spec);
   if (provision::provider_info(target.cluster.provider).has_local_nodes)
-    require_up(context, target.cluster, placement);  // Looking costs nothing.
+    require_up(context, target.cluster, placement, is_stopped);  // Looking costs nothing.
   return {.spec = std::move(spec), .placement = std::move(placement)};
 }
 

@@ -101,30 +101,30 @@ JsonAnswer PartsCalls::policies(const std::string& group) {
 void PartsCalls::add_policies(const std::string& group, const char* direction,
                               const json& policies) {
   if (policies.empty()) return;
-  const std::string doing = "opening the security group in " + region_;
-  const auto failure = api_.try_call(
-      {.service = "vpc",
-       .region = region_,
-       .action = "CreateSecurityGroupPolicies",
-       .body = {{"SecurityGroupId", group}, {"SecurityGroupPolicySet", {{direction, policies}}}},
-       .doing = doing},
-      cancel_);
+  const TencentCall call =
+      call_of_policies("CreateSecurityGroupPolicies", "opening", group, direction, policies);
+  const auto failure = api_.try_call(call, cancel_);
   if (failure && failure->code != "UnsupportedOperation.DuplicatePolicy")
-    throw cloud::error_of(*failure, "tencent: " + doing);
+    throw cloud::error_of(*failure, "tencent: " + call.doing);
 }
 
 void PartsCalls::remove_policies(const std::string& group, const char* direction,
                                  const json& policies) {
-  const std::string doing = "closing the security group in " + region_;
-  const auto failure = api_.try_call(
-      {.service = "vpc",
-       .region = region_,
-       .action = "DeleteSecurityGroupPolicies",
-       .body = {{"SecurityGroupId", group}, {"SecurityGroupPolicySet", {{direction, policies}}}},
-       .doing = doing},
-      cancel_);
+  const TencentCall call =
+      call_of_policies("DeleteSecurityGroupPolicies", "closing", group, direction, policies);
+  const auto failure = api_.try_call(call, cancel_);
   if (failure && failure->kind != cloud::FailureKind::not_found)
-    throw cloud::error_of(*failure, "tencent: " + doing);
+    throw cloud::error_of(*failure, "tencent: " + call.doing);
+}
+
+TencentCall PartsCalls::call_of_policies(const std::string& action, const std::string& doing,
+                                         const std::string& group, const char* direction,
+                                         const json& policies) const {
+  return {.service = "vpc",
+          .region = region_,
+          .action = action,
+          .body = {{"SecurityGroupId", group}, {"SecurityGroupPolicySet", {{direction, policies}}}},
+          .doing = doing + " the security group in " + region_};
 }
 
 }  // namespace fastgpu::provision::tencent

@@ -105,6 +105,10 @@ class PartsCalls {
  private:
   std::string make(const Kind& kind, const json& body);
 
+  TencentCall call_of_policies(const std::string& action, const std::string& doing,
+                               const std::string& group, const char* direction,
+                               const json& policies) const;
+
   TencentApi& api_;
   const Wait& wait_;
   std::string region_;

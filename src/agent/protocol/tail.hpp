@@ -5,7 +5,7 @@
 
 namespace fastgpu::agent {
 
-/// What the lines are counted in.
+/// The unit in which the lines of a tail are counted.
 enum class TailOf : std::uint8_t {
   rank,  ///< Both streams of a rank together. The streams of the launcher are counted apart.
   log    ///< Each stream by itself.

@@ -173,7 +173,7 @@ def test_a_job_whose_cluster_is_deleted_or_stopped_says_so(user):
             followers[f"{job_name}-1"] = user.start(*job_words(name, 2, program, job_name, *words))
         for id_ in followers:
             logs = ["logs", id_]
-            ran = within(30, lambda words=logs: user.run(*words, code=None).out.count(b"up") == 2)
+            ran = within(60, lambda words=logs: user.run(*words, code=None).out.count(b"up") == 2)
             assert_true(ran, f"{id_} does not start")
         user.run(*command)
         for id_, process in followers.items():

@@ -170,8 +170,7 @@ def test_a_planning_that_is_throttled_ends_in_time(user):
 def test_a_cloud_that_does_not_answer_is_asked_no_longer_than_the_timeout(user):
     def silent(customer):
         customer.create("t", "--detach", nodes=1)
-        fault = {"kind": "delay", "milliseconds": 25000}
-        customer.sim.faults({"match": {"vendor": "aws", "count": 999}, "fault": fault})
+        customer.slow(25000)
         for name, asked in (("new", "attempt at "), ("t", "attempt at DescribeInstances in ")):
             began = time.monotonic()
             words = customer.creation(name, "--detach", "--timeout", "4s", nodes=1)
@@ -205,12 +204,7 @@ def test_a_deletion_that_a_cloud_does_not_answer_says_what_still_costs(user):
 def test_a_deletion_that_is_interrupted_says_that_it_goes_on(user):
     def interrupted(customer):
         customer.create("t", "--detach", nodes=1)
-        customer.sim.faults(
-            {
-                "match": {"vendor": "aws", "count": 999},
-                "fault": {"kind": "delay", "milliseconds": 500},
-            }
-        )
+        customer.slow(500)
         words = ("delete", "cluster", "t", "--yes")
         process = user.start(*words, environment=customer.environment())
         actions = lambda: [c["action"] for c in customer.sim.control("calls")["calls"]]  # noqa: E731
@@ -226,11 +220,7 @@ def test_a_deletion_that_is_interrupted_says_that_it_goes_on(user):
 def test_a_deletion_that_is_interrupted_before_it_begins_says_what_still_costs(user):
     def interrupted(customer):
         customer.create("t", "--detach", nodes=1)
-        slow = {
-            "match": {"vendor": "aws", "count": 999},
-            "fault": {"kind": "delay", "milliseconds": 2000},
-        }
-        customer.sim.faults(slow)
+        customer.slow(2000)
         words = ("delete", "cluster", "t", "--yes", "-o", "json")
         process = user.start(*words, environment=customer.environment())
         time.sleep(1)
@@ -249,11 +239,7 @@ def test_a_deletion_that_is_interrupted_before_it_begins_says_what_still_costs(u
 def test_a_stop_that_is_interrupted_says_what_runs_and_how_to_continue(user):
     def interrupted(customer):
         customer.create("t", "--detach", nodes=2)
-        slow = {
-            "match": {"vendor": "aws", "count": 999},
-            "fault": {"kind": "delay", "milliseconds": 2000},
-        }
-        customer.sim.faults(slow)
+        customer.slow(2000)
         process = user.start("stop", "cluster", "t", environment=customer.environment())
         time.sleep(1)
         err = end_by_signal(process, 2, 130)

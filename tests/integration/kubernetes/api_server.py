@@ -28,7 +28,7 @@ def now(later=0):
 
 
 def expanded(text, values=()):
-    """What a container gets for an argument or the value of a variable: the kubelet reads $(NAME)
+    """Returns what a container gets for an argument or a value: the kubelet reads $(NAME)
     as a variable that is known by then, and $$ as one dollar sign.
     """
 

@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
 import static_lab
 import suite
+from cli_user import within
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 ADDRESS = f"{static_lab.NETWORK}.21"
@@ -302,9 +303,11 @@ def test_what_slurm_or_the_engine_refuses_is_named(site):
 
 
 def test_a_controller_that_is_gone_is_named_and_the_job_goes_on(site):
-    program = ["sh", "-c", "while [ ! -e go ]; do sleep 0.1; done; echo went"]
+    program = ["sh", "-c", "touch up; while [ ! -e go ]; do sleep 0.1; done; echo went"]
     job = site.job("gone", "-np", "1", "--detach", program=program).stdout.strip()
     site.await_state(job, "running")
+    up = site.host.home / "up"
+    assert_true(within(30, up.exists), "srun asks the controller before it starts the rank")
     site.stop_controller()
     try:
         shown = site.run("get", "jobs")
