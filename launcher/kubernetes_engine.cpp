@@ -108,8 +108,8 @@ class PodLogReader {
     if (request_.since) seconds = std::chrono::ceil<std::chrono::seconds>(*request_.since).count();
     std::optional<std::uint64_t> tail;
     if (request_.tail && !seen_any_) tail = request_.tail->lines;
-    const std::string path = pod_log_path(api_.access().name_space, pod, mode == LogMode::follow,
-                                          since, seconds, tail);
+    const std::string path =
+        pod_log_path(api_.access().name_space, pod, mode == LogMode::follow, since, seconds, tail);
     try {
       api_.stream(
           path,

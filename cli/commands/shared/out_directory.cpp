@@ -23,7 +23,7 @@ bool has_entry(const fs::path& path) {
 }
 
 /// Returns the directory itself, or the nearest one above it that exists.
-fs::path nearest_existing(const fs::path& directory) {
+fs::path nearest_entry(const fs::path& directory) {
   std::error_code failure;
   fs::path place = fs::absolute(directory, failure);
   if (failure) throw system_error("looking for the current directory", failure.value());
@@ -40,7 +40,7 @@ OutDirectory::OutDirectory(std::string_view flag, const std::string& path) : pat
     throw Error(ErrorKind::usage, who +
                                       ": ~ is not expanded in paths of this machine: write the "
                                       "full path, or one that starts in the current directory");
-  const fs::path place = nearest_existing(path_);
+  const fs::path place = nearest_entry(path_);
   const std::string there = printable(place.string(), 200);
   std::error_code unknown;
   if (!fs::is_directory(place, unknown))

@@ -16,22 +16,22 @@ using test::failure_of;
 using test::mentions;
 
 /// A part of an array of 16 bytes.
-struct Part {
+struct Stretch {
   std::size_t begin;
   std::size_t bytes;
 };
 
 struct Case {
   CallKind kind;
-  Part in;
-  Part out;
+  Stretch in;
+  Stretch out;
   int rank = 0;
 };
 
 std::array<std::byte, 16> memory;
 
 void check(const Case& tried) {
-  const auto part = [](const Part& of) { return std::span(memory).subspan(of.begin, of.bytes); };
+  const auto part = [](const Stretch& of) { return std::span(memory).subspan(of.begin, of.bytes); };
   check_memory(tried.kind, {.in = part(tried.in), .out = part(tried.out)}, {tried.rank});
 }
 
