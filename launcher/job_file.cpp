@@ -188,6 +188,20 @@ void read_ends(const config::Value& root, JobFile& file) {
   if (const auto command = root.find("notify")) file.notify = command->text();
 }
 
+/// Reads when the job starts, and as how many jobs.
+void read_turn(const config::Value& root, JobFile& file) {
+  if (const auto priority = root.find("priority"))
+    file.priority = priority->integer(-kMostPriority, kMostPriority);
+  if (const auto after = root.find("after")) file.after = after->texts();
+  if (const auto share = root.find("share")) file.share = share->boolean();
+  if (const auto array = root.find("array"))
+    file.array = array->parsed([](const std::string& text) {
+      parse_array_range(text);
+      return text;
+    });
+  if (const auto parameters = root.find("parameters")) file.parameters = local_path_of(*parameters);
+}
+
 }  // namespace
 
 JobFile read_job_file(const config::Document& document) {
@@ -226,18 +240,9 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto engine = root.find("engine")) file.engine = engine->choice(engine_words());
   if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);
   if (const auto kubernetes = root.find("kubernetes")) file.kubernetes = kubernetes_of(*kubernetes);
-  if (const auto priority = root.find("priority"))
-    file.priority = priority->integer(-kMostPriority, kMostPriority);
-  if (const auto after = root.find("after")) file.after = after->texts();
-  if (const auto share = root.find("share")) file.share = share->boolean();
+  read_turn(root, file);
   read_restarts(root, file);
   read_ends(root, file);
-  if (const auto array = root.find("array"))
-    file.array = array->parsed([](const std::string& text) {
-      parse_array_range(text);
-      return text;
-    });
-  if (const auto parameters = root.find("parameters")) file.parameters = local_path_of(*parameters);
   if (const auto launcher = root.find("launcher"))
     file.launcher = launcher->choice(launcher_words());
   if (const auto input = root.find("stdin")) file.stdin_to = input->choice(input_words());

@@ -234,6 +234,21 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
                     {.after = after_job_of(options.after_job, file)});
 }
 
+/// Returns what is done around the job here. Throws as after_job_of() and OutDirectory do. Borrows
+/// all but `secrets`.
+RunSurroundings surroundings_of(Context& context, const RunJobOptions& options,
+                                const launcher::JobFile& file,
+                                const std::vector<std::string>& secrets, const UniqueFd& errors) {
+  RunSurroundings around{
+      .find_target = [&] { return target_of_job(context, options, file, Absent::left_out); },
+      .secrets = assigned_names(secrets),
+      .after = after_job_of(options.after_job, file)};
+  around.after.errors = errors.get();
+  if (!options.post_mortem.empty())
+    around.post_mortem.emplace("run job: --post-mortem", options.post_mortem);
+  return around;
+}
+
 int run_here(Context& context, const RunJobOptions& options, const UniqueFd& errors) {
   const std::string text = job_file_text(context, options);
   const launcher::JobFile file = job_file_of(options, text);
@@ -251,11 +266,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (is_array) array = array_plan(options.array, file);
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
-  AfterJob after = after_job_of(options.after_job, file);
-  after.errors = errors.get();
-  std::optional<OutDirectory> post_mortem;
-  if (!options.post_mortem.empty())
-    post_mortem.emplace("run job: --post-mortem", options.post_mortem);
+  RunSurroundings around = surroundings_of(context, options, file, secrets, errors);
   RemoteTarget target = target_of_job(context, options, file);
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
@@ -282,12 +293,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
                       .job_file = text,
                       .is_in_background = is_in_queue});
   check_input_of_retries(options, file, spec);
-  return run_placed(
-      context, options, file, cluster.target(), std::move(record),
-      {.find_target = [&] { return target_of_job(context, options, file, Absent::left_out); },
-       .post_mortem = std::move(post_mortem),
-       .secrets = assigned_names(secrets),
-       .after = std::move(after)});
+  return run_placed(context, options, file, cluster.target(), std::move(record), std::move(around));
 }
 
 int run(Context& context, const RunJobOptions& options) {
