@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "launcher/array.hpp"
 #include "launcher/job_store.hpp"
@@ -136,7 +137,8 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     if (!share_a_node(*theirs, record)) continue;
     const bool has_priority =
         is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older);
-    if ((has_slots(other) && is_full) || has_priority) turn.waits_for.push_back(other.id);
+    const bool is_in_the_way = (has_slots(other) && is_full) || has_priority;
+    if (is_in_the_way && !contains(turn.waits_for, other.id)) turn.waits_for.push_back(other.id);
   }
   return turn;
 }

@@ -108,7 +108,7 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   const std::string run = launcher::run_name(job.id, record.restarts);
   const auto engine = engine_for(services, cluster, record);
   auto glance = engine->glance(run, record);
-  // Its owner may have recorded the end meanwhile.
+  // The fastgpu that owns the job may have recorded the end meanwhile.
   if (auto recorded = services.store().find_job(job.id);
       recorded && launcher::has_ended(*recorded)) {
     job = std::move(*recorded);
@@ -223,7 +223,7 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   if (record.spec.presence != launcher::Presence::detached) return;
   const std::string undone = launcher::undone_without_owner(record.spec, outcome, record.restarts);
   if (undone.empty() || !JobOwner(services.state_directory(), job.id).held()) return;
-  // An owner that has done it all records the end before it goes.
+  // A fastgpu that has done all of it records the end of the job before its own.
   const auto recorded = services.store().find_job(job.id);
   if (!recorded || launcher::has_ended(*recorded)) return;
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;

@@ -137,6 +137,7 @@ TEST_CASE("a job has no place in the queue before those have succeeded that it s
                             job("after", JobState::queued, 4, 0, 1, Sharing::exclusive, {"low"}),
                             job("low", before, 4, 4, -5)};
   };
+  CHECK(waits(jobs(JobState::running), "after") == Ids{"low"});  // For its end, and its slots.
   // The one of low priority, after which the other starts, would wait for it for ever.
   CHECK(waits(jobs(JobState::queued), "low") == Ids{"other"});
   CHECK(waits(jobs(JobState::queued), "other").empty());

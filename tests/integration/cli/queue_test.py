@@ -185,6 +185,7 @@ def test_a_job_that_starts_after_another_keeps_no_slots(user):
         seen = json.loads(user.run("describe", "job", job, "-o", "json").out)
         waits[job] = seen["waits_for"]
     assert_equal(waits["low-1"], ["long-1"])
+    assert_equal(sorted(waits["last-1"]), sorted(set(waits["last-1"])), "named twice")
     assert_in("low-1", waits["last-1"])
     assert_in("low-1", user.run("describe", "job", "last").out.decode())
     user.run("cancel", "job", "long")
