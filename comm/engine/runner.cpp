@@ -9,6 +9,7 @@
 #include "comm/engine/direct_run.hpp"
 #include "comm/rendezvous/connections.hpp"
 #include "comm/rendezvous/make_transports.hpp"
+#include "comm/transports/abort_reason.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -110,15 +111,7 @@ void Runner::on_answer(Rank from, std::span<const std::byte> answer) {
 
 void Runner::on_abort(Rank from, std::span<const std::byte> reason) {
   if (trouble_ || reason.empty()) return;
-  const auto kind = std::to_integer<std::uint8_t>(reason[0]);
-  // That a user has stopped another rank is not this one's interruption.
-  const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal) &&
-                        static_cast<ErrorKind>(kind) != ErrorKind::interrupted;
-  std::string text(reinterpret_cast<const char*>(reason.data() + 1), reason.size() - 1);
-  const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
-  std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
-  trouble_ = Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
-                   text + " (" + name_of(from) + " says so)");
+  trouble_ = error_of_abort(reason, name_of(from));
   is_trouble_known_ = true;
 }
 
@@ -360,11 +353,7 @@ void Runner::fail(const Error& error) noexcept {
 }
 
 void Runner::send_abort(const Error& error) noexcept {
-  const std::string text = error.what();
-  const auto bytes = std::as_bytes(std::span(text));
-  std::vector<std::byte> reason{static_cast<std::byte>(error.kind())};
-  reason.insert(reason.end(), bytes.begin(), bytes.end());
-  routes_.control().send_abort(reason, kAbortTimeout);
+  routes_.control().send_abort(abort_reason(error), kAbortTimeout);
 }
 
 bool Runner::is_blocked() const {

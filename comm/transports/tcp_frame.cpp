@@ -15,6 +15,7 @@ bool is_possible(const Frame& frame) noexcept {
              frame.length <= frame.total - frame.offset && (frame.length > 0 || frame.total == 0);
     case TcpFrameKind::wanted:
     case TcpFrameKind::bell:
+    case TcpFrameKind::farewell:
       return frame.length == 0;
     case TcpFrameKind::question:
       return frame.length == kQuestionBytes;

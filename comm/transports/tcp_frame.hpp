@@ -19,6 +19,7 @@ enum class TcpFrameKind : std::uint8_t {
   question,  ///< The message that the receiver waits for; the question's number.
   answer,    ///< The message that the sender waits for.
   abort,     ///< Why the sender gives up the job.
+  farewell,  ///< The sender leaves the job, and sends nothing more.
   // Frames about connections that may be given up (see TcpPeer). `offset` is a connection's number:
   // the sender's own in `number`, the receiver's in the others.
   number,   ///< The sender's number of the connection that carries this.

@@ -520,6 +520,9 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
       return control_events_.on_answer(rank_, bytes);
     case TcpFrameKind::bell:
       return;
+    case TcpFrameKind::farewell:
+      has_left_ = true;
+      return;
     case TcpFrameKind::number:
     case TcpFrameKind::taken:
     case TcpFrameKind::retired:

@@ -149,6 +149,9 @@ class TcpPeer final : public FrameEvents {
   void close() noexcept;
   bool is_open() const noexcept { return !flows_.empty(); }
 
+  /// True if it has said that it leaves the job: the end of its connections is no fault.
+  bool has_left() const noexcept { return has_left_; }
+
   /// False where the peer is ahead of this rank, and has to wait.
   bool may_read() const noexcept override {
     return !unasked_.is_full() || is_ending_ || is_awaited();
@@ -238,6 +241,7 @@ class TcpPeer final : public FrameEvents {
   Incoming* now_ = nullptr;  ///< A message that is received within a call, if it comes.
   TcpArrivals arrivals_;
   bool is_ending_ = false;
+  bool has_left_ = false;  ///< True once its farewell has come.
 };
 
 }  // namespace fastgpu::comm

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
+#include "comm/transports/abort_reason.hpp"
 #include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_socket.hpp"
 
@@ -34,6 +35,12 @@ constexpr std::chrono::seconds kDrainTimeout{2};
 
 PollSource connection_of(const TcpPeer& peer, std::size_t flow) noexcept {
   return {.rank = peer.rank(), .flow = static_cast<std::uint16_t>(flow)};
+}
+
+/// Returns the reason for the end of a peer's connections, which is `error` unless it has said that
+/// it leaves.
+Error why_ended(const TcpPeer& peer, const Error& error) {
+  return peer.has_left() ? Error(ErrorKind::remote, "it has left the job") : error;
 }
 
 /// Waits a moment for the connection that carries notices to take more.
@@ -138,7 +145,9 @@ TcpTransport::~TcpTransport() {
     network->end();
   const Deadline deadline(kDrainTimeout);
   for (const auto& known : peers_) {
-    if (!known) continue;
+    if (!known || !known->is_open()) continue;
+    known->send_control(TcpFrameKind::farewell);
+    write(*known);
     for (const auto& flow : known->flows())
       while (flow->is_open() && is_on_its_way(flow->socket()) && !deadline.passed())
         ::poll(nullptr, 0, 1);
@@ -194,7 +203,7 @@ void TcpTransport::receive(Incoming& message) {
   try {
     from->receive(message);
   } catch (const Error& e) {
-    return lose(message.peer, e);
+    return refuse(message.peer, e);
   }
   if (from->is_open()) resume_if_room(*from);
   if (from->is_open() && !from->is_flushed()) write_next_turn(*from);
@@ -216,7 +225,7 @@ bool TcpTransport::receive_now(Incoming& message) {
       return true;
     }
   } catch (const Error& e) {
-    lose(message.peer, e);
+    refuse(message.peer, e);
     return false;
   }
   if (!from->is_open()) return false;
@@ -333,7 +342,8 @@ void TcpTransport::process_ended(Rank rank) {
   if (from == nullptr) return;
   from->read_to_the_end();
   read_the_rest(*from, kNoFlow);
-  if (from->is_open()) lose(rank, Error(ErrorKind::remote, "its process has ended"));
+  if (from->is_open())
+    lose(rank, why_ended(*from, Error(ErrorKind::remote, "its process has ended")));
 }
 
 /// Makes the next turn write to a peer. A full connection needs no turn: its room is polled for.
@@ -421,13 +431,17 @@ bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
     pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {
-    if (from->flows()[flow]->has_ended() && from->can_spare(flow)) {
+    const bool has_ended = from->flows()[flow]->has_ended();
+    if (has_ended && from->can_spare(flow)) {
       give_up(*from, flow, e.what());
       return true;
     }
     from->read_to_the_end();
     read_the_rest(*from, flow);
-    lose(rank, e);
+    if (has_ended)
+      lose(rank, why_ended(*from, e));
+    else
+      refuse(rank, e);
     return true;
   }
 }
@@ -570,6 +584,22 @@ void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
   }
   for (const auto& network : networks_)
     network->read_last(from);
+}
+
+/// Loses a peer because of what it has sent, and tells it so: to its program, the end of its
+/// connections alone would be a fault of the network.
+void TcpTransport::refuse(Rank rank, const Error& error) noexcept {
+  TcpPeer& offender = *peers_[static_cast<std::size_t>(rank.value)];
+  if (offender.is_open()) {
+    try {
+      offender.abandon();
+      offender.send_abort(abort_reason(error.during("rank " + std::to_string(rank.value))));
+      offender.write();
+    } catch (const Error&) {
+      // It has gone, and needs no reason.
+    }
+  }
+  lose(rank, error);
 }
 
 void TcpTransport::lose(Rank rank, const Error& error) noexcept {

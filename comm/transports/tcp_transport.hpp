@@ -121,6 +121,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   bool look_for_answers_elsewhere(TcpPeer& peer);
   /// `ended` is a flow, or kNoFlow.
   void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
+  void refuse(Rank peer, const Error& error) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
 
   TransportEvents& events_;

@@ -25,10 +25,18 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   void warned(const std::string& sentence) override { warnings.push_back(sentence); }
   void on_question(comm::Rank, std::span<const std::byte>) override {}
   void on_answer(comm::Rank, std::span<const std::byte>) override {}
-  void on_abort(comm::Rank, std::span<const std::byte>) override {}
+  void on_abort(comm::Rank, std::span<const std::byte> reason) override {
+    abort.assign(reason.begin(), reason.end());
+  }
 
   /// Returns why a peer was lost; empty if none was.
   std::string loss() const { return failure ? failure->what() : ""; }
+
+  /// Returns the text of the last abort notice, without its kind; empty if none has come.
+  std::string abort_text() const {
+    if (abort.empty()) return "";
+    return {reinterpret_cast<const char*>(abort.data()) + 1, abort.size() - 1};
+  }
 
   int sent_messages = 0;
   int received_messages = 0;
@@ -36,6 +44,7 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   int losses = 0;
   std::optional<Error> failure;  ///< The last loss.
   std::vector<std::string> warnings;
+  std::vector<std::byte> abort;  ///< The last abort notice.
 };
 
 }  // namespace fastgpu::test

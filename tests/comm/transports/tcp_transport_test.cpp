@@ -118,6 +118,33 @@ TEST_CASE("a message of another length than that of a receive within a call ends
   CHECK(pair.b->events.loss() == "it sent 100 bytes where 99 were expected");
 }
 
+TEST_CASE("a rank that is refused is told why, beside the end of its connections") {
+  for (const int flows : {1, 3}) {
+    CAPTURE(flows);
+    TcpPair pair(flows);
+    const std::vector<std::byte> bytes(100);
+    std::vector<std::byte> shorter(99);
+    pair.b->receive(1, {.memory = shorter});
+    pair.a->send(1, bytes);
+    pair.settle();
+    CHECK(pair.b->events.loss() == "it sent 100 bytes where 99 were expected");
+    CHECK(pair.a->events.abort_text() == "rank 0: it sent 100 bytes where 99 were expected");
+  }
+}
+
+TEST_CASE("a rank that leaves says so, and its end is no fault of the network") {
+  for (const int flows : {1, 3}) {
+    CAPTURE(flows);
+    TcpPair pair(flows);
+    const std::vector<std::byte> bytes(100);
+    pair.a->send(1, bytes);  // It is not read any more.
+    pair.b->transport.reset();
+    while (pair.a->events.loss().empty())
+      pair.a->transport->progress();
+    CHECK(pair.a->events.loss() == "it has left the job");
+  }
+}
+
 TEST_CASE("where frames are confirmed, none is sent within a call") {
   TcpPair pair(2, Confirmation::of_frames);
   CHECK(pair.a->transport->capabilities().most_now == 0);
