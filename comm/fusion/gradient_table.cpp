@@ -1,7 +1,6 @@
 #include "comm/fusion/gradient_table.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -15,7 +14,8 @@ namespace {
 
 constexpr std::size_t kLongestName = 65535;
 constexpr std::size_t kMostDimensions = 255;
-constexpr std::size_t kMostElements = std::numeric_limits<std::size_t>::max() / 16;
+/// 8 TiB of float64: a plan has an entry for each few mebibytes of a gradient.
+constexpr std::size_t kMostElements = std::size_t{1} << 40;
 
 [[noreturn]] void refuse(const GradientInfo& info, const std::string& what) {
   throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' " + what);
@@ -46,8 +46,7 @@ GradientInfo read_info(WireReader& reader) {
 std::size_t elements_of(const GradientInfo& info) {
   std::size_t count = 1;
   for (const std::uint64_t length : info.shape) {
-    if (length != 0 && count > kMostElements / length)
-      refuse(info, "has more elements than memory can hold");
+    if (length != 0 && count > kMostElements / length) refuse(info, "has more than 2^40 elements");
     count *= length;
   }
   return count;

@@ -196,8 +196,8 @@ std::span<std::byte> GradientExchange::in_buffer(const GradientPiece& piece) con
 
 std::span<std::byte> GradientExchange::view(GradientId id) {
   const Lock lock(mutex_);
-  begin(lock);
   check_exists(id);
+  begin(lock);
   if (device_tensors_.has(id))
     throw Error(ErrorKind::usage,
                 "gradient '" + printable(table_[id].name) + "' is on a device: it has no view");
@@ -319,8 +319,8 @@ void GradientExchange::ready_at(GradientId id, std::span<std::byte> values) {
 
 /// Notes that this rank has made the gradient ready in this step.
 void GradientExchange::begin_gradient(const Lock& lock, GradientId id) {
-  begin(lock);
   check_exists(id);
+  begin(lock);
   if (begun_.contains(id))
     throw Error(ErrorKind::usage,
                 "gradient '" + printable(table_[id].name) + "' is ready already in this step");

@@ -67,6 +67,12 @@ TEST_CASE("what cannot be registered, or be ready, is refused") {
   GradientExchange exchange(ranks[0]);
   const auto kind_of = [&](auto action) { return failure_of(action).kind(); };
   exchange.add("weights", std::span(values));
+  CHECK(kind_of([&] { exchange.ready({7}); }) == ErrorKind::usage);
+  CHECK(kind_of([&] { exchange.view({7}); }) == ErrorKind::usage);
+  CHECK(kind_of([&] {
+          exchange.add({.name = "vast", .shape = {1 << 20, 1 << 21}}, {});
+        }) == ErrorKind::usage);
+  // What was refused has begun no step: more may be registered.
   const GradientId seen = exchange.add({.name = "seen", .shape = {3}}, {});
   CHECK(kind_of([&] { exchange.add("weights", std::span(values)); }) == ErrorKind::usage);
   CHECK(kind_of([&] {
