@@ -104,6 +104,7 @@ void Runner::on_question(Rank from, std::span<const std::byte> question) {
 void Runner::on_answer(Rank from, std::span<const std::byte> answer) {
   try {
     stalls_.on_answer(from, answer);
+    routes_.to(from).transport->answers_elsewhere(from);
   } catch (const Error& e) {
     if (!trouble_) trouble_ = e.during(name_of(from));
   }

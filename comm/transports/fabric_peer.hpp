@@ -8,6 +8,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,10 @@ struct FabricPeer {
   /// The time of the last question, or of its answer.
   std::chrono::steady_clock::time_point asked_at = std::chrono::steady_clock::now();
   std::chrono::milliseconds ask_gap{0};  ///< The time from then until the next question.
+  /// The time of the first question after which nothing has come; absent where something has.
+  std::optional<std::chrono::steady_clock::time_point> silent_since{};
+  /// The first time, after 20 s of such silence, that it has answered by another connection.
+  std::optional<std::chrono::steady_clock::time_point> answered_elsewhere{};
   int vain_answers = 0;  ///< Answers in succession after which something sent is still missing.
   std::uint64_t items_taken = 0;  ///< Frames and pieces that have come.
   bool has_injected = false;      ///< Frames have left whose end nothing reports.

@@ -24,6 +24,11 @@ constexpr std::chrono::milliseconds kMostBetweenQuestions(16'000);
 /// the job.
 constexpr int kVainAnswers = 40;
 
+/// A peer that answers no question for this time is silent: it computes, or the fabric is cut.
+constexpr std::chrono::seconds kFabricSilence{20};
+/// A peer that is heard elsewhere reads its questions within this time, however many there are.
+constexpr std::chrono::seconds kTimeToAnswer{5};
+
 std::uint64_t cost_of_short(std::size_t bytes) {
   return kArrivalCost + bytes;
 }
@@ -153,8 +158,22 @@ void FabricShorts::ask_for_credit(FabricPeer& peer) {
   peer.ask_gap = is_first ? kAskAgain : std::min(2 * gap, kMostBetweenQuestions);
   peer.items_asked = peer.items_sent;
   peer.asked_at = now;
+  if (!peer.silent_since) peer.silent_since = now;
   frames_.queue(peer, frames_.frame_to(peer, FabricFrameKind::question));
   hub_.flush(peer);
+}
+
+void FabricShorts::check_silence(FabricPeer& peer) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!peer.silent_since || now - *peer.silent_since < kFabricSilence) return;
+  if (!peer.answered_elsewhere) peer.answered_elsewhere = now;
+  if (now - *peer.answered_elsewhere < kTimeToAnswer) return;
+  throw Error(
+      ErrorKind::remote,
+      "the fabric has carried nothing from it for " +
+          std::to_string(
+              std::chrono::duration_cast<std::chrono::seconds>(now - *peer.silent_since).count()) +
+          " s, though it answers by TCP");
 }
 
 void FabricShorts::forget(FabricPeer& peer) {

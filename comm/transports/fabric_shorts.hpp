@@ -46,6 +46,11 @@ class FabricShorts {
   void ask_for_credit(FabricPeer& peer);
 
   /// Forgets messages to and from a peer that is lost; what has come from it stays.
+  /// Handles an answer of the peer by another connection. Throws ErrorKind::remote if the peer has
+  /// answered none of this fabric's questions for 20 s, and has had 5 s for them since it was heard
+  /// elsewhere.
+  static void check_silence(FabricPeer& peer);
+
   void forget(FabricPeer& peer);
   void drop_arrivals(FabricPeer& peer) noexcept;
 

@@ -321,6 +321,8 @@ void FabricTransport::open_frame(std::span<const std::byte> bytes) {
 }
 
 void FabricTransport::take(FabricPeer& peer, const FabricFrame& frame) {
+  peer.silent_since.reset();
+  peer.answered_elsewhere.reset();
   if (is_leaving_ && frame.kind != FabricFrameKind::farewell) return;
   if (is_counted(frame.kind)) ++peer.items_taken;
   switch (frame.kind) {
@@ -357,6 +359,17 @@ bool FabricTransport::is_quiet() const noexcept {
 bool FabricTransport::needs_progress() const noexcept {
   return !is_stopped_ && (!busy_.empty() || frames_.are_leaving() || puts_.are_under_way() ||
                           frames_.has_unposted() || pieces_.are_stalled());
+}
+
+void FabricTransport::answers_elsewhere(Rank rank) {
+  FabricPeer* const peer = peers_[static_cast<std::size_t>(rank.value)].get();
+  if (is_stopped_ || is_closed(peer)) return;
+  try {
+    FabricShorts::check_silence(*peer);
+  } catch (const Error& e) {
+    lose(*peer, Error(e.kind(), std::string(e.what()) + " (" + traits().provider + " on " +
+                                    traits().device + ")"));
+  }
 }
 
 bool FabricTransport::may_sleep() {

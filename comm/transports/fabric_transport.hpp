@@ -68,6 +68,7 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
+  void answers_elsewhere(Rank peer) override;
   bool may_sleep() override;
   int poll_descriptor() const noexcept override { return endpoint_->descriptor(); }
   bool needs_progress() const noexcept override;

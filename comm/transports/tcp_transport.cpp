@@ -141,13 +141,16 @@ TransportCapabilities TcpTransport::capabilities() const noexcept {
 /// Other networks end first: a peer that sees the end of the connections has their last frames
 /// then.
 TcpTransport::~TcpTransport() {
+  for (const auto& known : peers_) {
+    if (!known || !known->is_open() || !known->has_connection()) continue;
+    known->send_control(TcpFrameKind::farewell);
+    write(*known);
+  }
   for (const auto& network : networks_)
     network->end();
   const Deadline deadline(kDrainTimeout);
   for (const auto& known : peers_) {
-    if (!known || !known->is_open()) continue;
-    known->send_control(TcpFrameKind::farewell);
-    write(*known);
+    if (!known) continue;
     for (const auto& flow : known->flows())
       while (flow->is_open() && is_on_its_way(flow->socket()) && !deadline.passed())
         ::poll(nullptr, 0, 1);

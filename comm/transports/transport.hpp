@@ -188,6 +188,10 @@ class Transport {
   /// Returns whether something of a rank that is lost has arrived and is not read.
   virtual bool has_arrived(Rank /*lost*/) const noexcept { return false; }
 
+  /// Tells that a rank has answered by another connection: it lives, and moves its messages. A
+  /// network that has carried nothing from it for long is then lost.
+  virtual void answers_elsewhere(Rank /*peer*/) {}
+
   /// Forgets the messages to a rank that is lost: their memory is touched no more.
   virtual void forget(Rank /*lost*/) {}
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -104,6 +105,22 @@ TEST_CASE("messages that the fabric has lost end the calls within a minute, with
   std::vector<std::jthread> jobs;  // Each waits for 20 s.
   for (const fabric::Put put : fabric::kPuts)
     jobs.emplace_back(lose_some, put);
+}
+
+TEST_CASE("a fabric that carries nothing any more ends the calls of ranks that live") {
+  const auto wire = std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data});
+  auto ranks = communicators_by(wire, 2, 600s);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(70'001);
+    for (int calls = 0; calls < 100; ++calls) {
+      if (calls == 50 && comm.rank() == Rank{0}) wire->lost = std::numeric_limits<int>::max();
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+    }
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(mentions(failure_in(outcome), "the fabric has carried nothing from it for "));
+  CHECK(std::chrono::steady_clock::now() - begin < 90s);
 }
 
 TEST_CASE("a connection that breaks while only copies are sent ends the calls soon") {
