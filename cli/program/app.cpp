@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/outcome.hpp"
 #include "cli/program/command_search.hpp"
 #include "cli/program/common_flags.hpp"
 #include "cli/program/help.hpp"
@@ -57,6 +58,9 @@ void apply(const CommonFlags& common, const Arguments& arguments, const CliComma
       {.sort_by = common.sort_by, .titles = common.no_headers ? Titles::left_out : Titles::shown});
   if (common.verbose) context.clouds().show_calls();
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
+  // What is in it must be known before a command looks at files to copy. A command that needs it
+  // reports that there is none.
+  static_cast<void>(attempt([&] { return context.state_directory(); }));
   unless_it_runs_anyway(command.runs_anyway, ui, [&] {
     apply_format(common, arguments, context);
     apply_color(common, context);

@@ -15,6 +15,7 @@
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
 #include "provision/providers/static/static_provider.hpp"
+#include "remote/copy_options.hpp"
 #include "ssh/ssh_client.hpp"
 #include "state/private_place.hpp"
 
@@ -39,6 +40,9 @@ bool Context::can_ask() {
 
 void Context::set_state_directory(const std::filesystem::path& directory) {
   state_directory_ = std::filesystem::absolute(directory);
+  const std::string local = environment_("FASTGPU_LOCAL_DIR").value_or("");
+  remote::keep_here(state_directory_,
+                    local.empty() ? std::filesystem::path() : std::filesystem::absolute(local));
 }
 
 const std::filesystem::path& Context::state_directory() {

@@ -1,5 +1,7 @@
 #include "remote/copy_options.hpp"
 
+#include "transfer/kept_here.hpp"
+
 namespace fastgpu::remote {
 
 ssh::RunOptions run_options(const CopyOptions& options) {
@@ -7,6 +9,12 @@ ssh::RunOptions run_options(const CopyOptions& options) {
           .connect_timeout = options.connect_timeout,
           .timeout = options.timeout,
           .silence = options.silence};
+}
+
+void keep_here(const std::filesystem::path& state_directory, const std::filesystem::path& local) {
+  std::vector<transfer::KeptDirectory> directories = {{state_directory, "scratch"}};
+  if (!local.empty()) directories.push_back({local});
+  transfer::keep_here(std::move(directories));
 }
 
 void check_readable(const std::vector<std::filesystem::path>& sources,

@@ -51,6 +51,10 @@ struct Copied {
 /// Returns a host's failure as the user sees it: "no space left on train-1: writing x: ...".
 Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text);
 
+/// Calls transfer::keep_here: no copy to hosts contains the state directory, except for its scratch
+/// directories, or the directory of local nodes. `local` may be empty.
+void keep_here(const std::filesystem::path& state_directory, const std::filesystem::path& local);
+
 /// Calls transfer::check_readable.
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const transfer::LeftOut& left_out = {});

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kVanished = "vanished ";
 constexpr std::string_view kSpecial = "special ";
+constexpr std::string_view kKeptHere = "kept ";
 constexpr std::size_t kLongestShown = 4096;
 
 void append(std::string& text, std::string_view word, const std::vector<std::string>& paths) {
@@ -21,6 +22,7 @@ std::string to_text(const NotSent& entries) {
   std::string text;
   append(text, kVanished, entries.vanished);
   append(text, kSpecial, entries.special);
+  append(text, kKeptHere, entries.kept_here);
   return text;
 }
 
@@ -29,6 +31,7 @@ NotSent parse_not_sent(std::string_view text) {
   for (const std::string_view line : split_lines(text)) {
     if (line.starts_with(kVanished)) entries.vanished.emplace_back(line.substr(kVanished.size()));
     if (line.starts_with(kSpecial)) entries.special.emplace_back(line.substr(kSpecial.size()));
+    if (line.starts_with(kKeptHere)) entries.kept_here.emplace_back(line.substr(kKeptHere.size()));
   }
   return entries;
 }

@@ -12,8 +12,10 @@ struct NotSent {
   /// Files and directories that were listed but had disappeared when they were to be sent.
   std::vector<std::string> vanished{};
   std::vector<std::string> special{};  ///< Pipes, sockets and devices.
+  /// Directories that stay on this machine: fastgpu's own keys and records.
+  std::vector<std::string> kept_here{};
 
-  bool empty() const noexcept { return vanished.empty() && special.empty(); }
+  bool empty() const noexcept { return vanished.empty() && special.empty() && kept_here.empty(); }
 };
 
 std::string to_text(const NotSent& entries);

@@ -42,14 +42,20 @@ std::string looks(const fs::path& path, bool follows) {
 }  // namespace
 
 std::string key_of(const std::vector<fs::path>& sources, const std::string& destination) try {
+  const KeptHere kept_here;
   std::vector<std::string> entries;
   std::string names;
   for (const fs::path& source : sources) {
     names += '\0' + source.string();
     entries.push_back(looks(source, true));
     if (!fs::is_directory(source)) continue;
-    for (const auto& item : fs::recursive_directory_iterator(source))
-      entries.push_back(looks(item.path(), false));
+    for (auto item = fs::recursive_directory_iterator(source);
+         item != fs::recursive_directory_iterator(); ++item) {
+      struct stat info {};
+      if (::lstat(item->path().c_str(), &info) == 0 && kept_here.has(info))
+        item.disable_recursion_pending();
+      entries.push_back(looks(item->path(), false));
+    }
   }
   std::ranges::sort(entries);
   Sha256 sum;

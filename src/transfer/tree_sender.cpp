@@ -57,6 +57,14 @@ std::vector<std::string> names_in(int fd, const std::string& shown) {
   return names;
 }
 
+/// Returns true for a directory that no copy may contain.
+bool is_kept(const KeptHere& kept_here, const std::filesystem::path& path,
+             const std::filesystem::file_status& status) {
+  struct stat info {};
+  return std::filesystem::is_directory(status) && ::lstat(path.c_str(), &info) == 0 &&
+         kept_here.has(info);
+}
+
 std::string joined(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "/" + name;
 }
@@ -131,6 +139,7 @@ void TreeSender::give(std::string& out, const Record& record) {
 }
 
 void TreeSender::begin_source(std::string& out, const std::filesystem::path& source) {
+  kept_here_.check_source(source);
   top_ = top_name(source);
   begin_entry(out, AT_FDCWD, source.string(), top_, source.string(), 0);
 }
@@ -189,6 +198,10 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     throw cannot_read(shown, errno);
   }
   if (follow == O_NOFOLLOW && is_left_out(path, info)) return;
+  if (follow == O_NOFOLLOW && kept_here_.has(info)) {
+    if (not_sent_.kept_here.size() < kMostNotSent) not_sent_.kept_here.push_back(shown);
+    return;
+  }
   if (S_ISLNK(info.st_mode)) {
     begin_link(out, parent, name, path, shown, time_of(info));
     return;
@@ -203,6 +216,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
   UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
   if (!fd && has_vanished(errno, shown, follow)) return;
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
+  if (follow == O_NOFOLLOW && kept_here_.has(info)) return;  // It was renamed just now.
   const std::uint32_t mode = info.st_mode & 07777;
   if (S_ISDIR(info.st_mode)) {
     give(out, DirectoryRecord{path, mode, time_of(info)});
@@ -285,6 +299,7 @@ void TreeSender::send_block(std::string& out) {
 
 void check_readable(const std::vector<std::filesystem::path>& sources, const LeftOut& left_out) {
   namespace fs = std::filesystem;
+  const KeptHere kept_here;
   const auto check = [](const fs::path& path, int access) {
     if (::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) != 0 && errno != ENOENT)
       throw cannot_read(path.string(), errno);
@@ -293,14 +308,16 @@ void check_readable(const std::vector<std::filesystem::path>& sources, const Lef
     struct stat info {};
     if (::stat(source.c_str(), &info) != 0) throw cannot_read(source.string(), errno);
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) throw no_source(source.string());
+    kept_here.check_source(source);
     check(source, S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK);
     if (!S_ISDIR(info.st_mode)) continue;
     std::error_code ignored;
     for (auto item = fs::recursive_directory_iterator(source, ignored);
          item != fs::recursive_directory_iterator(); item.increment(ignored)) {
       const fs::file_status status = item->symlink_status(ignored);
-      if (left_out &&
-          left_out(item->path().lexically_relative(source).string(), fs::is_directory(status))) {
+      if (is_kept(kept_here, item->path(), status) ||
+          (left_out &&
+           left_out(item->path().lexically_relative(source).string(), fs::is_directory(status)))) {
         item.disable_recursion_pending();
         continue;
       }
@@ -312,6 +329,7 @@ void check_readable(const std::vector<std::filesystem::path>& sources, const Lef
 
 Sent measure(const std::vector<std::filesystem::path>& sources) {
   namespace fs = std::filesystem;
+  const KeptHere kept_here;
   Sent total;
   std::error_code ignored;
   const auto add = [&](const fs::path& file) {
@@ -322,8 +340,11 @@ Sent measure(const std::vector<std::filesystem::path>& sources) {
   for (const fs::path& source : sources) {
     if (fs::is_regular_file(source, ignored)) add(source);
     for (auto item = fs::recursive_directory_iterator(source, ignored);
-         item != fs::recursive_directory_iterator(); item.increment(ignored))
+         item != fs::recursive_directory_iterator(); item.increment(ignored)) {
+      if (is_kept(kept_here, item->path(), item->symlink_status(ignored)))
+        item.disable_recursion_pending();
       if (!item->is_symlink(ignored) && item->is_regular_file(ignored)) add(item->path());
+    }
   }
   return total;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "transfer/kept_here.hpp"
 #include "transfer/not_sent.hpp"
 #include "transfer/record.hpp"
 #include "transfer/resume.hpp"
@@ -73,7 +74,7 @@ using LeftOut = std::function<bool(const std::string& path, bool is_directory)>;
 
 /// Sends one stream. A symbolic link that is named as a source is followed; other links are sent as
 /// links. An entry that is neither a file, a directory nor a link is skipped inside a directory,
-/// and refused as a source.
+/// and refused as a source. A directory of keep_here() is always left out, and refused as a source.
 class TreeSender {
  public:
   /// Sends the sources. The receiver has the content before `from` already: it is read if a
@@ -89,7 +90,7 @@ class TreeSender {
 
   /// Returns the next piece, which may be empty; absent at the end. Throws not_found for a missing
   /// source, denied for an unreadable file, and usage for a source that is neither a file nor a
-  /// directory.
+  /// directory or that is kept here.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
@@ -154,6 +155,7 @@ class TreeSender {
   FirstFiles first_;  // Null after the last one.
   OnSent on_sent_;
   LeftOut left_out_;
+  KeptHere kept_here_;
   std::string top_;  // The name in the records of the source that is walked through.
   UniqueFd root_;    // The source of the files that are sent first.
   std::map<std::string, Stamp> sent_first_;  // The files sent first, by their paths in the records.
@@ -166,9 +168,9 @@ class TreeSender {
   bool ended_ = false;
 };
 
-/// Throws for the first source that is missing, is neither a file nor a directory, or has an
-/// unreadable entry that is not excluded. The error names it. Call it before anything of a copy is
-/// sent.
+/// Throws for the first source that is missing, is neither a file nor a directory, is kept here, or
+/// has an unreadable entry that is not excluded. The error names it. Call it before anything of a
+/// copy is sent.
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const LeftOut& left_out = {});
 

@@ -286,11 +286,67 @@ TEST_CASE("pipes and sockets of a tree are left out and named") {
   CHECK(listing(world.to() / "d").size() == 1);
 }
 
+namespace {
+
+/// Keeps directories here for the time of a test.
+struct Kept {
+  explicit Kept(std::vector<KeptDirectory> directories) { keep_here(std::move(directories)); }
+  ~Kept() { keep_here({}); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("a directory that is kept here is in no copy, by whatever name it is reached") {
+  const TreeWorld world;
+  put(world.from() / "d/f", "x");
+  put(world.from() / "d/state/key", "secret");
+  put(world.from() / "d/other/state/f", "x");  // It only has the name.
+  fs::create_directory_symlink(world.from() / "d", world.from() / "alias");
+  const Kept kept({{world.from() / "alias/state"}, {world.from() / "missing"}});
+  const std::string key = key_of({world.from() / "d"}, "x");
+  const Sent all = measure({world.from() / "d"});
+  TreeSender sender({world.from() / "d"}, std::make_shared<FileSums>());
+  std::string stream;
+  while (const auto piece = sender.next())
+    stream += *piece;
+  receive(stream, world.to());
+  CHECK_FALSE(fs::exists(world.to() / "d/state"));
+  CHECK(fs::exists(world.to() / "d/other/state/f"));
+  CHECK(sender.not_sent().kept_here ==
+        std::vector<std::string>{(world.from() / "d/state").string()});
+  CHECK(all.files == 2);
+  put(world.from() / "d/state/key", "another one");
+  CHECK(key_of({world.from() / "d"}, "x") == key);
+  fs::remove_all(world.from() / "d/state");
+  fs::create_symlink("nowhere", world.from() / "d/state");
+  CHECK_NOTHROW(check_readable({world.from() / "d"}));
+}
+
+TEST_CASE("a source that is kept here is refused, except in the directory that is open") {
+  const TreeWorld world;
+  put(world.from() / "state/clusters/1/key", "secret");
+  put(world.from() / "state/scratch/1/f", "x");
+  put(world.from() / "state/clusters/scratch/f", "x");
+  fs::create_directory_symlink(world.from() / "state/clusters", world.from() / "alias");
+  const Kept kept({{world.from() / "state", "scratch"}});
+  for (const char* const source :
+       {"state", "state/.", "state/clusters", "alias/1", "state/clusters/1/key", "alias/scratch"}) {
+    CAPTURE(source);
+    CHECK(failure_of([&] { check_readable({world.from() / source}); }).kind() == ErrorKind::usage);
+    CHECK(failure_of([&] { stream_of({world.from() / source}); }).kind() == ErrorKind::usage);
+  }
+  CHECK_NOTHROW(check_readable({world.from() / "state/scratch/1", world.from()}));
+  CHECK_NOTHROW(stream_of({world.from() / "state/scratch/1"}));
+}
+
 TEST_CASE("what is not sent is reported as text") {
-  const NotSent entries{.vanished = {"/a b", "/c"}, .special = {"/pipe\n"}};
+  const NotSent entries{.vanished = {"/a b", "/c"}, .special = {"/pipe\n"}, .kept_here = {"/k"}};
   const std::string text = to_text(entries);
   const NotSent read = parse_not_sent(text);
   CHECK(read.vanished == entries.vanished);
+  CHECK(read.kept_here == entries.kept_here);
   REQUIRE(read.special.size() == 1);
   CHECK(read.special.front().find('\n') == std::string::npos);
   CHECK(parse_not_sent("a warning of a library\nvan").empty());

@@ -203,6 +203,7 @@ View view_of(const CopyResults& results) {
     const transfer::NotSent entries = result.ok() ? result.value().not_sent : transfer::NotSent{};
     item["vanished"] = entries.vanished;
     item["special"] = entries.special;
+    item["kept_here"] = entries.kept_here;
     item["error"] = nullptr;
     if (!result.ok()) {
       item["error"] = Json::object();

@@ -11,7 +11,8 @@
 namespace fastgpu::cli {
 
 /// Warns of each file that disappeared before it could be copied, and of the pipes, sockets and
-/// devices. Returns the number of files that disappeared.
+/// devices, and names fastgpu's own directories that stay here. Returns the number of files that
+/// disappeared.
 std::size_t warn_of_not_copied(Context& context,
                                std::span<const HostResult<remote::Copied>> results);
 

@@ -411,6 +411,28 @@ def test_pipes_are_left_out_and_named_both_ways(user):
 
 
 @shared_cluster
+def test_own_keys_and_records_are_in_no_copy(user):
+    name = user.nodes(NODES)
+    state = user.state
+    (state.parent / "beside").write_text("x")
+    sent = user.run("cp", "-o", "json", state.parent, f"{name}/0:all")
+    assert_equal(json.loads(sent.out)["hosts"][0]["kept_here"], [str(state)], sent.out)
+    there = user.run("exec", f"{name}/0", "--", "find", "all").out.decode()
+    assert_in("all/beside", there)
+    assert_not_in("id_ed25519", there)
+    assert_not_in("state.db", there)
+    job = user.run("run", "job", "own", "-c", name, "-np", "1", "--sync", state.parent, "--", "ls")
+    assert_in(f"left out: {state}: fastgpu's own keys and records", job.err)
+    assert_in(b"beside", job.out)
+    assert_not_in(b"state", job.out)
+    for words in (
+        ["cp", state / "clusters", f"{name}:"],
+        ["run", "job", "-c", name, "-np", "1", "--sync", state, "--", "true"],
+    ):
+        user.refused(words, 2, "is for fastgpu's own keys and records")
+
+
+@shared_cluster
 def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
     name = user.nodes(NODES)
     live = user.folder / "live"
