@@ -194,7 +194,8 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   if (result.ok() && result.value().code() == 0) return true;
   if (note_missing_agent(node, result, node.complaint)) return false;
   const Error error =
-      result.ok() ? Error(ErrorKind::remote,
+      result.ok() ? Error(result.value().code() == agent::kNotThere ? ErrorKind::not_found
+                                                                    : ErrorKind::remote,
                           node.complaint.empty()
                               ? "the agent ended with " + std::to_string(result.value().code())
                               : node.complaint.substr(0, node.complaint.find_last_not_of('\n') + 1))

@@ -144,6 +144,15 @@ TEST_CASE("folders of ended jobs go by number and by age, with what was copied f
   tidy("0:86400");
   CHECK(eventually([&] { return left() == std::set<std::string>{"preparing-1", "link"}; }));
   CHECK(std::filesystem::exists(home.path() / "precious/data"));
+  add("sweep-1.1", "status", 4s);
+  add("sweep-1.2", "status", 1s);
+  add("sweep-1.2.r1", "status", 3s);
+  add("between-1", "status", 2s);
+  add("before-1", "status", 5s);
+  tidy("2:86400");  // An array is one of the two, and keeps all of its jobs.
+  CHECK(eventually([&] { return !left().contains("before-1"); }));
+  CHECK(left() == std::set<std::string>{"sweep-1.1", "sweep-1.2", "sweep-1.2.r1", "between-1",
+                                        "preparing-1", "link"});
 }
 
 TEST_CASE("a job whose supervisor has not begun is no job to those who ask for one that has") {

@@ -20,7 +20,8 @@ std::string field(std::string_view key, const Json& value, Format format) {
 
 }  // namespace
 
-LogDocument::LogDocument(Context& context, const std::string& job) : context_(context) {
+LogDocument::LogDocument(Context& context, const std::string& job, LauncherWords words)
+    : context_(context), words_(words) {
   const Format format = context_.ui().format();
   const Json head = document("logs");
   if (format == Format::yaml) {
@@ -61,6 +62,7 @@ void LogDocument::line(int rank, agent::OutputStream stream, Held& held) {
 }
 
 void LogDocument::output(int rank, agent::OutputStream stream, std::string_view bytes) {
+  if (rank == agent::kLauncherRank && words_ == LauncherWords::dropped) return;
   Held& held = held_[{rank, stream}];
   if (held.text.empty()) held.begun = held.now;
   for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;

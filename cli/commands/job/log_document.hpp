@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/commands/job/job_output.hpp"
 #include "cli/program/context.hpp"
 #include "launcher/job_observer.hpp"
 
@@ -13,11 +14,12 @@ namespace fastgpu::cli {
 
 /// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "time", "text"},
 /// ...]} to stdout. The time is null if it is unknown. Each line of a rank is written once it is
-/// complete. The lines of mpirun itself have the rank null. If the reader of stdout is gone,
+/// complete. The lines of mpirun itself have the rank null; `words` may leave
+/// them out. If the reader of stdout is gone,
 /// requests the program's cancel.
 class LogDocument final : public launcher::JobObserver {
  public:
-  LogDocument(Context& context, const std::string& job);
+  LogDocument(Context& context, const std::string& job, LauncherWords words = LauncherWords::shown);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
   void connection_lost(const NodeName& node, const Error& error) override;
@@ -37,6 +39,7 @@ class LogDocument final : public launcher::JobObserver {
 
   Context& context_;
   std::map<std::pair<int, agent::OutputStream>, Held> held_;
+  LauncherWords words_;
   bool has_lines_ = false;
   bool closed_ = false;
 };

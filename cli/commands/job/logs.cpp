@@ -16,20 +16,6 @@ RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
   return one ? RankLabels::none : RankLabels::shown;
 }
 
-int show_log_document(Context& context, const OpenJob& open, launcher::JobEngine& engine,
-                      const launcher::LogRequest& request) {
-  LogDocument document(context, open.job.id);
-  try {
-    engine.logs(open.run(), open.record, request, document, context.cancel());
-  } catch (const Error& e) {
-    document.finish(&e);
-    if (document.closed()) return 0;
-    throw;
-  }
-  document.finish();
-  return 0;
-}
-
 /// Returns whether mpirun's own words are of use: they repeat what is known of a rank that failed,
 /// of a time limit and of a hang.
 LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
@@ -38,6 +24,42 @@ LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
   const bool is_explained = open.record.failure || cause == JobEndCause::timeout ||
                             cause == JobEndCause::hang || cause == JobEndCause::cancelled;
   return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
+}
+
+/// Returns the reason why an ended job has no logs on a node any more: its folder there is not
+/// found. Returns any other error as it is.
+Error removed_or(Context& context, const OpenJob& open, const Error& e) {
+  if (e.kind() != ErrorKind::not_found || !launcher::has_ended(open.job)) return e;
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const std::string& node = ranks.node.value;
+    if (!std::string_view(e.what()).starts_with(node + ": ")) continue;
+    return {ErrorKind::not_found,
+            "job " + open.job.id + " has ended, and its folder was removed from " + node +
+                " (keep-jobs " + context.settings().find("keep-jobs").text + ", keep-jobs-for " +
+                context.settings().find("keep-jobs-for").text + ")"};
+  }
+  return e;
+}
+
+/// Shows the logs as a document: in the order of time, unless the job is followed.
+int show_log_document(Context& context, const OpenJob& open, const JobOptions& options,
+                      launcher::JobEngine& engine, const launcher::LogRequest& request) {
+  LogDocument document(context, open.job.id, words_for(open, options));
+  MergedOutput merged(document);
+  try {
+    engine.logs(open.run(), open.record, request,
+                options.follow ? static_cast<launcher::JobObserver&>(document) : merged,
+                context.cancel());
+    merged.finish();
+  } catch (const Error& e) {
+    merged.finish();
+    const Error reason = removed_or(context, open, e);
+    document.finish(&reason);
+    if (document.closed()) return 0;
+    throw Error(reason);
+  }
+  document.finish();
+  return 0;
 }
 
 int run_logs(Context& context, const JobOptions& options) {
@@ -60,7 +82,8 @@ int run_logs(Context& context, const JobOptions& options) {
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
-  if (context.ui().wants_document()) return show_log_document(context, open, *engine, request);
+  if (context.ui().wants_document())
+    return show_log_document(context, open, options, *engine, request);
   const RankLabels labels = labels_for(open, options);
   JobOutput output(context, labels, open.record.spec);
   MergedOutput merged(output);
@@ -72,11 +95,11 @@ int run_logs(Context& context, const JobOptions& options) {
                  is_sorted ? static_cast<launcher::JobObserver&>(merged) : output,
                  context.cancel());
     merged.finish();
-  } catch (const Error&) {
+  } catch (const Error& e) {
     merged.finish();
     output.finish(LauncherWords::dropped);
     if (output.closed()) return 0;
-    throw;
+    throw Error(removed_or(context, open, e));
   }
   output.finish(words_for(open, options));
   return output.exit_code_after(0);

@@ -84,6 +84,12 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
   return ended;
 }
 
+/// Returns the job or array that a folder is counted with: "sweep-1.3" and "sweep-1.4.r1" are of
+/// the array sweep-1, "train-1.r2" is a run of the job train-1.
+std::string counted_as(const std::string& folder) {
+  return folder.substr(0, folder.find('.'));
+}
+
 void tidy(const JobRetention& retention) {
   const fs::path jobs = below_home(kJobs);
   const auto lock = try_lock(jobs.string() + ".lock");
@@ -152,8 +158,12 @@ std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& r
                                Time now) {
   std::ranges::sort(jobs, std::greater<>(), &EndedJob::ended);
   std::vector<EndedJob> old;
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (i >= retention.count || now - jobs[i].ended > retention.age) old.push_back(jobs[i]);
+  std::set<std::string> kept;  // The newest jobs and arrays.
+  for (const EndedJob& job : jobs) {
+    const std::string counted = counted_as(job.directory.filename());
+    if (kept.size() < retention.count) kept.insert(counted);
+    if (!kept.contains(counted) || now - job.ended > retention.age) old.push_back(job);
+  }
   return old;
 }
 

@@ -35,7 +35,9 @@ void drop_shared_memory(const std::string& job_id) noexcept;
 
 /// The limits on keeping ended jobs.
 struct JobRetention {
-  std::size_t count = 0;        ///< The number of newest jobs that are kept.
+  /// The number of newest jobs that are kept. The jobs of an array count as one, and so do the runs
+  /// of a job with restarts.
+  std::size_t count = 0;
   std::chrono::seconds age{0};  ///< Jobs that ended longer ago than this are removed anyway.
 };
 
@@ -48,7 +50,8 @@ struct EndedJob {
   std::filesystem::file_time_type ended;
 };
 
-/// Returns the jobs to remove: those beyond the count or older than the age. Pure.
+/// Returns the jobs to remove: those beyond the count or older than the age. An array that is
+/// within the count keeps all of its jobs. Pure.
 std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& retention,
                                std::filesystem::file_time_type now);
 
