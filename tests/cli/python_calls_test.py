@@ -125,6 +125,16 @@ def test_an_array_is_a_run_with_a_run_for_each_index(fake):
     assert_equal(fake.words[:3], ["cancel", "job", "a-1"])
 
 
+def test_a_number_for_a_duration_is_in_seconds(fake):
+    job = fake.job()
+    fake.answers(job_document(), job_document(state="succeeded", exit_code=0))
+    run = job.launch(["true"], timeout=90, grace="5s", np=2)
+    for word in ("--timeout=90s", "--grace=5s", "--np=2"):
+        assert_in(word, fake.words)
+    run.wait(1.5)
+    assert_in("--timeout=1.5s", fake.words)
+
+
 def test_an_array_of_one_job_is_waited_for(fake):
     job = fake.job()
     fake.answers(jobs_document(job_document("a-1.7", "queued")), job_document("a-1.7", "lost"))

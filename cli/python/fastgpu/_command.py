@@ -33,10 +33,30 @@ def use(program="fastgpu", state_dir=None, progress=False):
 # The flags that take several values as one list with commas. All others are repeated.
 _COMMA_LISTS = {"array", "host", "on"}
 
+# The flags whose value is a duration. A number is one in seconds.
+_DURATIONS = {
+    "grace",
+    "hang_timeout",
+    "hold",
+    "idle_life",
+    "max_life",
+    "older_than",
+    "since",
+    "time",
+    "timeout",
+}
+
+
+def _value_text(name, value):
+    """Returns the text of a flag's value: {"timeout": 90} is --timeout=90s."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value}s" if is_number and name in _DURATIONS else str(value)
+
 
 def flags_of(values):
     """Returns flags: {"spot": True, "max_life": "1h"} are --max-life=1h and --spot.
 
+    A number for a duration is in seconds: {"timeout": 90} is --timeout=90s.
     A list of values repeats the flag, or is joined by commas where the flag takes such a list.
     Flags without a value are last: a flag that lacks its value takes no other one for it.
     """
@@ -49,7 +69,7 @@ def flags_of(values):
             several = value if isinstance(value, (list, tuple)) else [value]
             if several and name in _COMMA_LISTS:
                 several = [",".join(str(one) for one in several)]
-            words += [f"{flag}={one}" for one in several]
+            words += [f"{flag}={_value_text(name, one)}" for one in several]
     return words + bare
 
 

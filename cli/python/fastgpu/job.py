@@ -264,7 +264,10 @@ class Run:
         return self.describe()["state"]
 
     def wait(self, timeout=None):
-        """Waits for the end. Returns the exit code. Raises Error after `timeout`, such as "1h"."""
+        """Waits for the end. Returns the exit code.
+
+        Raises Error after `timeout`: seconds, or a text such as "1h".
+        """
         document, _ = call_any_end("wait job", self.id, flags={"timeout": timeout})
         return document["exit_code"]
 
@@ -308,7 +311,7 @@ class ArrayRun(Run):
     def wait(self, timeout=None):
         """Waits for the end of all. Returns the exit code of the first one that has failed, or 0.
 
-        Raises Error after `timeout`, such as "1h".
+        Raises Error after `timeout`: seconds, or a text such as "1h".
         """
         document, _ = call_any_end("wait job", self.id, flags={"timeout": timeout})
         codes = [job["exit_code"] for job in document.get("jobs", [document])]
