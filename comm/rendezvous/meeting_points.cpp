@@ -86,6 +86,11 @@ Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::u
   return address;
 }
 
+std::optional<Endpoint> source_address(const JobPlace& place, const Endpoint& to) {
+  if (place.interface.empty()) return std::nullopt;
+  return address_of_interface(place.interface, to);
+}
+
 void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
                      const Endpoint& listens_at) {
   if (place.interface.empty()) return;

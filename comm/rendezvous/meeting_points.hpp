@@ -1,9 +1,11 @@
-// The addresses at which the ranks of a job meet rank 0, and those at which a rank listens.
+// The addresses at which the ranks of a job meet rank 0, and those at which a rank listens and from
+// which it connects.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "comm/common/deadline.hpp"
@@ -32,6 +34,9 @@ std::vector<Endpoint> await_name(const std::function<std::vector<Endpoint>()>& f
 /// Returns the address to listen at on the network of `nearby`, an address of this machine or its
 /// loopback interface.
 Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port);
+
+/// Returns the address from which this rank connects to `to`; absent if no interface is named.
+std::optional<Endpoint> source_address(const JobPlace& place, const Endpoint& to);
 
 /// Throws ErrorKind::usage if the other ranks would connect to an address of this machine at which
 /// rank 0 does not listen. An address of another machine may lead here, and a name of loopback here
