@@ -152,6 +152,16 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
   }
 }
 
+/// Throws for the first node whose torchrun is missing.
+void check_torchrun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (!facts[i].has_torchrun)
+      throw Error(ErrorKind::remote,
+                  request.nodes[i].ranks.node.value +
+                      ": torchrun is missing: use an environment that has PyTorch (fastgpu env "
+                      "create, then --environment), or install PyTorch on every node");
+}
+
 /// Whether any kernel has more ranks than cores; nodes on one machine share them.
 bool is_crowded(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
   auto processes = processes_by_kernel(request, facts);
@@ -236,6 +246,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
                                           const NodeCommands& commands) {
   const bool is_plain = request.spec.launcher == Launcher::plain;
   if (!is_plain) check_mpirun(request, facts);
+  if (request.spec.launcher == Launcher::torchrun) check_torchrun(request, facts);
   agent::JobPlan plan;
   plan.id = request.id;
   plan.environment = start_variables(request, facts);

@@ -101,7 +101,7 @@ class MpirunEngine final : public JobEngine {
     std::vector<agent::JobNodeFacts> facts;
     for (const NodeAnswer& answer : answers)
       facts.push_back(agent::parse_node_facts(answer.out));
-    start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
+    start_files(request, facts, on_node);  // Throws where a launcher is missing or unknown.
     check_fabric(request, facts);
     std::vector<NodeTask> questions;
     std::vector<ReachAnswer> reached;
@@ -286,8 +286,8 @@ class MpirunEngine final : public JobEngine {
     for (const JobNode& member : request.nodes)
       tasks.push_back(
           {.host = node(member.ranks.node).host,
-           .command = commands(request.id)
-                          .put_new_files_and_facts(request.spec.mpirun_in, options_.retention),
+           .command =
+               commands(request.id).put_new_files_and_facts(request.spec, options_.retention),
            .input = encode_files(rank_files(request, member))});
     const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
     require_free_id(request, answers);

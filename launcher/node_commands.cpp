@@ -3,8 +3,20 @@
 #include "agent/protocol/records.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
+#include "process/command.hpp"
 
 namespace fastgpu::launcher {
+namespace {
+
+/// Lets the node look for torchrun, in the PATH that the job sets or in its own, if the job is
+/// started by it.
+void append_torchrun(std::vector<std::string>& words, const JobSpec& spec) {
+  if (spec.launcher != Launcher::torchrun) return;
+  words.insert(words.end(),
+               {"--torchrun-path", process::variable(spec.environment, "PATH").value_or("")});
+}
+
+}  // namespace
 
 NodeCommands::NodeCommands(remote::AgentHash agent, std::string job_id)
     : agent_(std::move(agent)), job_id_(std::move(job_id)) {}
@@ -18,9 +30,10 @@ std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in,
   return call(put_words(mpirun_in, retention));
 }
 
-std::string NodeCommands::put_new_files_and_facts(const std::string& mpirun_in,
+std::string NodeCommands::put_new_files_and_facts(const JobSpec& spec,
                                                   const Retention& retention) const {
-  std::vector<std::string> words = put_words(mpirun_in, retention);
+  std::vector<std::string> words = put_words(spec.mpirun_in, retention);
+  append_torchrun(words, spec);
   words.insert(words.end(), {"--new-job", job_directory(job_id_)});
   return call(std::move(words));
 }
@@ -37,6 +50,7 @@ std::vector<std::string> NodeCommands::put_words(const std::string& mpirun_in,
 std::string NodeCommands::trial_facts(const JobSpec& spec) const {
   std::vector<std::string> words = {"facts", "--mpirun"};
   if (!spec.mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", spec.mpirun_in});
+  append_torchrun(words, spec);
   const bool is_made_by_us = spec.directory.empty() && !spec.sync.empty();
   if (!is_made_by_us)
     words.insert(words.end(), {"--workdir", spec.directory, "--program", spec.argv.front()});

@@ -32,8 +32,7 @@ class NodeCommands {
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
   /// The same for the first files of a job: it writes nothing and ends with agent::kIdTaken if the
   /// node has a job of this id.
-  std::string put_new_files_and_facts(const std::string& mpirun_in,
-                                      const Retention& retention) const;
+  std::string put_new_files_and_facts(const JobSpec& spec, const Retention& retention) const;
   /// Returns a command that prints the same facts and changes nothing. It fails if a rank could not
   /// start.
   std::string trial_facts(const JobSpec& spec) const;

@@ -54,6 +54,29 @@ const CliCommand* find(std::span<const CliCommand> table, std::string_view verb,
   return nullptr;
 }
 
+/// A command of another system, and ours that does the same.
+struct Foreign {
+  std::string_view typed;
+  std::string_view ours;
+};
+
+constexpr std::array kForeign = {
+    Foreign{"ps", "fastgpu get jobs"},
+    Foreign{"squeue", "fastgpu get jobs"},
+    Foreign{"sacct", "fastgpu get jobs"},
+    Foreign{"sinfo", "fastgpu get nodes"},
+    Foreign{"scancel", "fastgpu cancel job"},
+    Foreign{"sbatch", "fastgpu run job --detach"},
+    Foreign{"srun", "fastgpu run job"},
+    Foreign{"torchrun", "fastgpu run job --launcher torchrun"},
+    Foreign{"mpiexec", "fastgpu run job"},
+};
+
+std::string foreign_meaning(std::string_view typed) {
+  const auto found = std::ranges::find(kForeign, typed, &Foreign::typed);
+  return found == kForeign.end() ? "" : std::string(found->ours);
+}
+
 /// Refuses a word that is no verb. `next` is the word behind it: "job run" means "run job".
 [[noreturn]] void refuse_verb(std::span<const CliCommand> table, const std::string& verb,
                               const std::string& next) {
@@ -65,6 +88,7 @@ const CliCommand* find(std::span<const CliCommand> table, std::string_view verb,
   std::string meant = is_noun ? "fastgpu get " + singular(verb) + "s" : near;
   if (find(table, next, singular(verb)) != nullptr)
     meant = "fastgpu " + next + " " + singular(verb);
+  if (const std::string ours = foreign_meaning(verb); !ours.empty()) meant = ours;
   throw Error(ErrorKind::usage, "unknown command '" + printable(verb) + "'" +
                                     (meant.empty() ? "; fastgpu --help lists the commands"
                                                    : ", did you mean " + meant + "?"));

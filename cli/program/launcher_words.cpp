@@ -326,14 +326,15 @@ class LauncherTranslation {
     append_item(hosts_, list, ",");
   }
 
-  /// Takes a rank for standard input, or a time limit, which mpirun writes as plain numbers.
+  /// Takes a rank for standard input, or a time limit. mpirun's are plain numbers: -timeout 60 are
+  /// seconds, while our own --timeout needs a unit.
   void take_number(std::string_view name) {
     const std::string ours = "--" + std::string(name);
     if (!attached_ && !has_next_value()) return out_.push_back(ours);
     std::string value = attached_ ? *attached_ : words_[at_++];
     const bool is_number =
         !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number && name == "timeout") value += "s";
+    if (is_number && name == "timeout" && !spelling_.starts_with("--")) value += "s";
     if (is_number && name == "stdin") {
       if (value != "0") refuse_launcher_flag(spelling_, "only rank 0, all ranks or none read it");
       value = "rank0";

@@ -63,6 +63,21 @@ std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks)
   return named;
 }
 
+std::optional<NamedRank> rank_of_ended_agent(std::string_view words, int ranks) {
+  constexpr int kOfSignal = 128, kLastSignal = 64;
+  constexpr std::string_view kBefore = "the agent of rank ";
+  const auto at = words.find(kBefore);
+  if (at == words.npos) return std::nullopt;
+  words.remove_prefix(at);
+  const auto rank = number_after(words, kBefore);
+  const auto code = number_after(words, " has ended (");
+  if (!rank || *rank < 0 || *rank >= ranks || !code || *code <= 0 || *code > 255)
+    return std::nullopt;
+  const bool is_killed = *code > kOfSignal && *code <= kOfSignal + kLastSignal;
+  if (is_killed) return NamedRank{.rank = *rank, .how = {.code = 0, .signal = *code - kOfSignal}};
+  return NamedRank{.rank = *rank, .how = {.code = *code}};
+}
+
 std::optional<int> unfinalized_rank(std::string_view words) {
   constexpr std::string_view kBefore = "has exited due to process rank ";
   const auto at = words.find(kBefore);

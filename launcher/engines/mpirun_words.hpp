@@ -18,6 +18,10 @@ struct NamedRank {
 /// none of `ranks` ranks, or one that ended well. Pure.
 std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks);
 
+/// Returns the rank whose agent ended before it could report the rank's end, as our own launcher
+/// writes it: "the agent of rank 3 has ended (137)". Absent if `words` have no such line. Pure.
+std::optional<NamedRank> rank_of_ended_agent(std::string_view words, int ranks);
+
 /// Returns the rank that ended without MPI_Finalize, or without MPI_Init where others have called
 /// it, as mpirun reports it; absent if it does not. Pure.
 std::optional<int> unfinalized_rank(std::string_view words);

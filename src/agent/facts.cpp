@@ -84,6 +84,14 @@ void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
 
+/// Returns true if torchrun is in the directory `preferred`, which may be empty, or in `path`.
+bool is_torchrun_in(const std::string& preferred, const std::string& path) try {
+  process::find_program("torchrun", preferred.empty() ? path : preferred + ":" + path);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {
   RdmaDevices devices = rdma_devices(root);
   if (devices.ports.empty()) return;
@@ -115,6 +123,7 @@ int run_facts(Arguments arguments) {
   OptionReader options(arguments);
   const bool wants_mpirun = options.take_flag("--mpirun");
   const auto mpirun_in = options.take_value("--mpirun-in");
+  const auto torchrun_path = options.take_value("--torchrun-path");  // Empty: PATH of this node.
   const auto directory = options.take_value("--workdir");
   const auto program = options.take_value("--program");
   const std::filesystem::path root = options.take_value("--root").value_or("/");
@@ -129,6 +138,7 @@ int run_facts(Arguments arguments) {
       .mpirun = {},
       .mpirun_version = {},
       .has_daemon = true,
+      .has_torchrun = true,
       .addresses = {},
       .ssh_address = ssh_address(),
       .ssh_version = ssh_version()};
@@ -139,6 +149,11 @@ int run_facts(Arguments arguments) {
   find_rdma(root, facts);
   facts.npus = npu_devices(root);
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
+  if (torchrun_path) {
+    const char* const path = ::getenv("PATH");
+    const bool is_own = torchrun_path->empty() && path != nullptr;
+    facts.has_torchrun = is_torchrun_in(mpirun_in.value_or(""), is_own ? path : *torchrun_path);
+  }
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;
 }

@@ -231,6 +231,14 @@ TEST_CASE("a rank whose agent was killed is named, as mpirun does") {
   CHECK(outcome.reason == "rank 1 on demo-1: the agent that ran it was killed by SIGKILL");
   REQUIRE(outcome.failure);
   CHECK(outcome.failure->signal == "SIGKILL");
+  SUBCASE("by our own launcher, too") {
+    seen.launcher_tail = "the agent of rank 1 has ended (137)\n";
+    CHECK(decide(seen).reason == outcome.reason);
+    seen.launcher_tail = "the agent of rank 1 has ended (74)\n";
+    CHECK(decide(seen).exit_code == 74);
+    seen.ranks.push_back(rank(1, 0, 15, 2, true));  // The agent's other process.
+    CHECK(decide(seen).exit_code == 74);
+  }
   SUBCASE("a rank that has reported its own end is not") {
     seen.ranks.push_back(rank(1, 0, 15, 2, true));
     CHECK_FALSE(decide(seen).first_rank);

@@ -305,6 +305,21 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(said.ends_with("openmpi-bin)"));
 }
 
+TEST_CASE("a node without torchrun is named, if the job is started by it") {
+  std::vector<agent::JobNodeFacts> both = {facts(), facts()};
+  both[1].has_torchrun = false;
+  JobFilesRequest other = request();
+  CHECK(start_files(other, both, kCommands).size() == 5);
+  CHECK(kCommands.trial_facts(other.spec).find("torchrun") == std::string::npos);
+  other.spec.launcher = Launcher::torchrun;
+  const std::string said = failure_of([&] { start_files(other, both, kCommands); }).what();
+  CHECK(said.starts_with("n-1: torchrun is missing: use an environment that has PyTorch"));
+  other.spec.environment = {"PATH=/opt/p/bin"};
+  for (const std::string& command :
+       {kCommands.trial_facts(other.spec), kCommands.put_new_files_and_facts(other.spec, {})})
+    CHECK_MESSAGE(command.find("--torchrun-path /opt/p/bin") != std::string::npos, command);
+}
+
 TEST_CASE("what mpirun would take for another name is called by a name of ours") {
   const auto named = [](const std::string& address, std::uint16_t port, std::size_t place) {
     return mpirun_name({.address = address, .port = port, .user = "ada", .host_keys = {}}, place);

@@ -107,6 +107,8 @@ std::vector<std::string> variables_in(const std::string& text, const std::string
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
+    constexpr std::string_view kExport = "export ";  // The file may be one for a shell, too.
+    if (line.starts_with(kExport)) line.remove_prefix(kExport.size());
     process::set_variable(
         all, assignment_of(std::string(line), source + ":" + std::to_string(number), ours));
   }

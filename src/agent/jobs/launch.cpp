@@ -218,6 +218,7 @@ class NodeRanksRun {
 
  private:
   struct Rank {
+    int number = 0;
     process::Child child;
     bool ended = false;
   };
@@ -259,7 +260,7 @@ class NodeRanksRun {
                                             ":" + std::to_string(ranks.world_size)}};
       command.in.mode = command.out.mode = process::StreamMode::null;
       command.environment = environment;
-      ranks_.push_back({.child = process::Child(command)});
+      ranks_.push_back({.number = ranks.ranks[i], .child = process::Child(command)});
     }
   }
 
@@ -270,6 +271,12 @@ class NodeRanksRun {
     rank.ended = true;
     if (how->ok() || code_ != 0) return;
     code_ = how->shell_code();
+    const auto status = directory_ / "ranks" / (std::to_string(rank.number) + ".status");
+    const bool has_reported = !read_file(status).value_or("").empty();
+    // Only the launcher's own output can name a rank whose agent could not report its end.
+    if (!has_reported && !is_stopped_)
+      write_all(STDERR_FILENO, "the agent of rank " + std::to_string(rank.number) + " has ended (" +
+                                   std::to_string(code_) + ")\n");
     say(kFailed);
     for (Rank& other : ranks_)
       if (!other.ended) other.child.signal(SIGTERM);

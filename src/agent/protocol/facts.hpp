@@ -25,6 +25,7 @@ struct JobNodeFacts {
   std::string mpirun{};          ///< An absolute path; empty if mpirun is missing.
   std::string mpirun_version{};  ///< The first line of `mpirun --version`.
   bool has_daemon = true;        ///< The daemon that mpirun starts on other nodes is beside it.
+  bool has_torchrun = true;      ///< torchrun is in the job's environment, or in PATH.
   /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};
   /// The node's address at which our connection arrived; empty if it is unknown.

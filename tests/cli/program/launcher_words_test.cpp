@@ -50,8 +50,8 @@ TEST_CASE("numbers, nodes and directories of mpirun are flags of run job") {
       {{"-hostfile", "hosts", "-machinefile=hosts"}, {"--hostfile=hosts", "--hostfile=hosts"}},
       {{"-wdir", "/data", "--wd", "/data"}, {"--workdir=/data", "--workdir=/data"}},
       {{"-stdin", "0", "--stdin", "all"}, {"--stdin=rank0", "--stdin=all"}},
-      {{"--timeout", "60", "--timeout=2m", "--timeout", "-np"},
-       {"--timeout=60s", "--timeout=2m", "--timeout", "-np"}},
+      {{"-timeout", "60", "--timeout", "60", "--timeout=2m", "--timeout", "-np"},
+       {"--timeout=60s", "--timeout=60", "--timeout=2m", "--timeout", "-np"}},
       {{"--mpi"}, {"--launcher=mpirun"}},
   };
   for (const auto& [words, wanted] : cases) {

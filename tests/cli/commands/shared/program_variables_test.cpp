@@ -86,8 +86,10 @@ TEST_CASE("a file has a variable in each line, and flags win over it") {
   std::ofstream(path) << "# of the job\n\nA=1\r\nB=\"x y\" # no comment\nHERE\nC=last";
   CHECK(variables_of({.given = {"A=3"}, .files = {path.string()}}, ours) ==
         Words{"B=\"x y\" # no comment", "HERE=of ours", "C=last", "A=3"});
-  CHECK(std::string(failure_of([] { variables_in("A=1\n\nexport B=hush\n", "f", ours); }).what())
-            .starts_with("f:3: 'export B' is not a variable name"));
+  CHECK(variables_in("export A=1\nexport HERE\nexport=2\n", "f", ours) ==
+        Words{"A=1", "HERE=of ours", "export=2"});
+  CHECK(std::string(failure_of([] { variables_in("A=1\n\nset B=hush\n", "f", ours); }).what())
+            .starts_with("f:3: 'set B' is not a variable name"));
   CHECK(std::string(failure_of([] { variables_in("GONE\n", "f", ours); }).what())
             .starts_with("f:1: the variable GONE is not set on this machine"));
 }
