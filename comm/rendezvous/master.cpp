@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "comm/common/interrupt.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
 
 namespace fastgpu::comm {

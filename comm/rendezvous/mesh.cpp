@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/common/interrupt.hpp"
 #include "comm/common/nonce.hpp"
 #include "comm/rendezvous/master.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
