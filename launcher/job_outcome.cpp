@@ -181,7 +181,7 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
   if (const auto rank = unfinalized_rank(report.launcher_tail))
     return of_unfinalized(*rank, code, report);
-  // A process of the agent may live on and report that it was told to end: that is later.
+  // Another process of the agent may report a later end of the same rank.
   if (const auto first = rank_of_ended_agent(report.launcher_tail, total_ranks(report.placement)))
     return of_silent_rank(*first, report);
   const auto named = rank_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
