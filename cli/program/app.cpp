@@ -58,8 +58,8 @@ void apply(const CommonFlags& common, const Arguments& arguments, const CliComma
       {.sort_by = common.sort_by, .titles = common.no_headers ? Titles::left_out : Titles::shown});
   if (common.verbose) context.clouds().show_calls();
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
-  // What is in it must be known before a command looks at files to copy. A command that needs it
-  // reports that there is none.
+  // Copies leave the state directory out, and must know it before they begin. A missing home
+  // directory is reported by the commands that need it.
   static_cast<void>(attempt([&] { return context.state_directory(); }));
   unless_it_runs_anyway(command.runs_anyway, ui, [&] {
     apply_format(common, arguments, context);

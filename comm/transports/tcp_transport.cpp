@@ -138,8 +138,8 @@ TransportCapabilities TcpTransport::capabilities() const noexcept {
           .moves_only_when_called = !networks_.empty()};
 }
 
-/// Other networks end first: a peer that sees the end of the connections has their last frames
-/// then.
+/// Says farewell, and ends other networks before the connections: a peer that sees the end of the
+/// connections then has the last frames of all networks.
 TcpTransport::~TcpTransport() {
   for (const auto& known : peers_) {
     if (!known || !known->is_open() || !known->has_connection()) continue;

@@ -8,6 +8,7 @@
 #include "base/hex.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
+#include "transfer/kept_here.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::transfer {

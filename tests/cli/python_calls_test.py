@@ -135,6 +135,12 @@ def test_a_number_for_a_duration_is_in_seconds(fake):
     assert_in("--timeout=1.5s", fake.words)
 
 
+def test_every_flag_that_takes_a_time_takes_a_number_of_seconds(_):
+    pages = (ROOT / "docs/reference/commands").glob("*.md")
+    flags = {flag for page in pages for flag in re.findall(r"--([a-z-]+) TIME", page.read_text())}
+    assert_equal(_command.DURATIONS, {flag.replace("-", "_") for flag in flags})
+
+
 def test_an_array_of_one_job_is_waited_for(fake):
     job = fake.job()
     fake.answers(jobs_document(job_document("a-1.7", "queued")), job_document("a-1.7", "lost"))

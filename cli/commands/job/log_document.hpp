@@ -14,9 +14,8 @@ namespace fastgpu::cli {
 
 /// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "time", "text"},
 /// ...]} to stdout. The time is null if it is unknown. Each line of a rank is written once it is
-/// complete. The lines of mpirun itself have the rank null; `words` may leave
-/// them out. If the reader of stdout is gone,
-/// requests the program's cancel.
+/// complete. The lines of mpirun itself have the rank null, and are left out if `words` says so. If
+/// the reader of stdout is gone, requests the program's cancel.
 class LogDocument final : public launcher::JobObserver {
  public:
   LogDocument(Context& context, const std::string& job, LauncherWords words = LauncherWords::shown);

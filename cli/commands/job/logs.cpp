@@ -35,8 +35,9 @@ Error removed_or(Context& context, const OpenJob& open, const Error& e) {
     if (!std::string_view(e.what()).starts_with(node + ": ")) continue;
     return {ErrorKind::not_found,
             "job " + open.job.id + " has ended, and its folder was removed from " + node +
-                " (keep-jobs " + context.settings().find("keep-jobs").text + ", keep-jobs-for " +
-                context.settings().find("keep-jobs-for").text + ")"};
+                ": the settings keep-jobs (now " + context.settings().find("keep-jobs").text +
+                ") and keep-jobs-for (now " + context.settings().find("keep-jobs-for").text +
+                ") limit how long it stays"};
   }
   return e;
 }

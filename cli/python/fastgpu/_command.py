@@ -33,24 +33,29 @@ def use(program="fastgpu", state_dir=None, progress=False):
 # The flags that take several values as one list with commas. All others are repeated.
 _COMMA_LISTS = {"array", "host", "on"}
 
-# The flags whose value is a duration. A number is one in seconds.
-_DURATIONS = {
+# The flags whose value is a TIME in the help. A number is one in seconds.
+DURATIONS = {
     "grace",
     "hang_timeout",
     "hold",
-    "idle_life",
+    "idle_delete",
+    "idle_stop",
+    "index_timeout",
+    "interval",
     "max_life",
     "older_than",
     "since",
     "time",
     "timeout",
+    "unattended",
+    "wait",
 }
 
 
 def _value_text(name, value):
     """Returns the text of a flag's value: {"timeout": 90} is --timeout=90s."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{value}s" if is_number and name in _DURATIONS else str(value)
+    return f"{value}s" if is_number and name in DURATIONS else str(value)
 
 
 def flags_of(values):
