@@ -6,11 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/gpu/choose.hpp"
 #include "comm/gradients/codec_traits.hpp"
 #include "comm/gradients/gradient_check.hpp"
 #include "comm/gradients/saved_gradients.hpp"
-#include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -24,7 +22,10 @@ GradientExchange::GradientExchange(Communicator& communicator, GradientSettings 
     : communicator_(communicator),
       settings_(std::move(settings)),
       events_(events),
-      codec_(table_, settings_) {}
+      memory_(table_),
+      codec_(table_, settings_),
+      order_(table_),
+      buffer_(communicator_, table_, wire_) {}
 
 GradientExchange::~GradientExchange() = default;
 
@@ -36,8 +37,7 @@ GradientId GradientExchange::add(GradientInfo info, std::span<std::byte> values,
                                       "': register it before the first step begins");
   check_gradient(info, values, device.get(), settings_);
   const GradientId id = table_.add(std::move(info));
-  values_.push_back(values);
-  values_of_step_.emplace_back();
+  memory_.add(values);
   device_tensors_.add(values, device);
   codec_.gradient_added();
   return id;
@@ -49,14 +49,14 @@ void GradientExchange::begin(const Lock&) {
   if (launcher_) return;
   const bool counts = settings_.wire == WireType::encoded &&
                       (settings_.codec.warmup > 0 || settings_.codec.memory > 0);
-  const bool has_one_order = check_same_registration(
-      communicator_, {.table = table_,
-                      .settings = settings_,
-                      .steps = counts ? codec_.steps() : 0,
-                      .order = fingerprint_of(order_of_names(table_, loaded_order_))});
-  plan_order(has_one_order);
+  const bool has_one_order =
+      check_same_registration(communicator_, {.table = table_,
+                                              .settings = settings_,
+                                              .steps = counts ? codec_.steps() : 0,
+                                              .order = order_.loaded_fingerprint()});
+  order_.begin(communicator_, has_one_order);
   wire_ = wire_types(table_, settings_);
-  choose_device_path();
+  device_sums_ = device_sums_of(communicator_, settings_, device_tensors_);
   control_ = communicator_.split(0, 0);
   control_->name_calls("the end of a step of gradients");
   recorder_.emplace(*control_, settings_, [this](const std::string& sentence) { warn(sentence); });
@@ -85,45 +85,13 @@ void GradientExchange::begin(const Lock&) {
   watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { notify_late(lasted); });
 }
 
-/// Plans by the order of a saved state, if one was loaded: that of rank 0 where others differ.
-void GradientExchange::plan_order(bool is_shared) {
-  auto order = order_of_names(table_, loaded_order_);
-  if (!is_shared) order = saved_order_of_rank_0(communicator_, table_, order);
-  is_order_known_ = order.has_value();
-  planned_order_ = std::move(order).value_or(initial_order(table_));
-  loaded_order_.reset();
-}
-
-/// The memory of gradients may differ from rank to rank, but not how they are summed.
-void GradientExchange::choose_device_path() {
-  gpu::DeviceSettings wish = settings_.device;
-  const WireTraits wire = traits_of(settings_, communicator_.size());
-  if (wish.path == gpu::DevicePath::nccl) check_allowed(wire, Exchange::nccl);
-  // Residuals and velocities are added to numbers in the host's buffer.
-  if (!allows(wire.kind, Exchange::nccl) || settings_.wire == WireType::encoded)
-    wish.path = gpu::DevicePath::staged;
-  std::vector<std::shared_ptr<gpu::Device>> devices;
-  for (const DeviceTensors& each : device_tensors_.devices())
-    devices.push_back(each.device);
-  device_sums_ = gpu::choose_path(communicator_, devices, wish).nccl;
-}
-
 void GradientExchange::lay_out() {
   const TunerSetting& setting = tuning_->current();
   launcher_.reset();
   codec_.drop_sums();
   devices_.reset();
-  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket, codec_.encoded(),
-                      factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole);
-  plan_hash_ = hash(plan_);
-  if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
-    buffer_.reset();
-    buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
-  } else {
-    buffer_->clear();  // Gaps are summed too.
-  }
-  const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
-  exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
+  buffer_.lay_out(plan_fusion(table_, order_.gradients(), wire_, setting.bucket, codec_.encoded(),
+                              factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole));
   if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   for (Communicator& stream : streams_)
@@ -138,7 +106,7 @@ void GradientExchange::lay_out() {
   } else {
     ways.levels = reduction_levels_;
   }
-  launcher_.emplace(plan_, buffer_->bytes(), used, ways, recorder_->timeline());
+  launcher_.emplace(buffer_.plan(), buffer_.bytes(), used, ways, recorder_->timeline());
   begin_launching();
 }
 
@@ -146,8 +114,8 @@ void GradientExchange::lay_out() {
 void GradientExchange::make_encoded_sums() {
   const auto used = static_cast<std::size_t>(tuning_->current().streams);
   on_device([&] {
-    codec_.make_sums({.plan = plan_,
-                      .buffer = buffer_->bytes(),
+    codec_.make_sums({.plan = buffer_.plan(),
+                      .buffer = buffer_.bytes(),
                       .streams = std::span(streams_).first(used),
                       .factor_streams = factor_streams_,
                       .levels = reduction_levels_,
@@ -162,7 +130,7 @@ void GradientExchange::lay_out_devices() {
   const bool is_searched = settings_.non_finite != NonFiniteAction::off;
   on_device([&] {
     devices_ = std::make_unique<GradientsOnDevices>(
-        device_tensors_, plan_, buffer_->bytes(),
+        device_tensors_, buffer_.plan(), buffer_.bytes(),
         DeviceGradients::Settings{types, is_searched, device_sums_.get()},
         DeviceGradients::Reports{[this](const PackedPiece& packed) { device_packed(packed); },
                                  [this](const Error& error) { communicator_.give_up(error); }});
@@ -178,20 +146,11 @@ void GradientExchange::begin_launching() {
   launcher_->begin_step(op_, step_, codec_.steps());
   if (!devices_) return;
   std::vector<bool> stays;
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
+  for (std::size_t i = 0; i < buffer_.plan().buckets.size(); ++i)
     stays.push_back(codec_.has_on_device(i, op_));
   devices_->begin_step([op = op_, ranks = communicator_.size()](
                            ElementType wire) { return scale_before(wire, op, ranks); },
                        stays);
-}
-
-std::span<std::byte> GradientExchange::in_buffer(GradientId id) const {
-  return buffer_->bytes().subspan(plan_.offset_of[id.value],
-                                  table_.elements(id) * size_of(wire_[id.value]));
-}
-
-std::span<std::byte> GradientExchange::in_buffer(const GradientPiece& piece) const {
-  return buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire_[piece.gradient.value]));
 }
 
 std::span<std::byte> GradientExchange::view(GradientId id) {
@@ -201,8 +160,8 @@ std::span<std::byte> GradientExchange::view(GradientId id) {
   if (device_tensors_.has(id))
     throw Error(ErrorKind::usage,
                 "gradient '" + printable(table_[id].name) + "' is on a device: it has no view");
-  values_[id.value] = {};
-  return in_buffer(id);
+  memory_.make_view(id);
+  return buffer_.of(id);
 }
 
 ElementType GradientExchange::wire_type(GradientId id) const {
@@ -226,8 +185,7 @@ void GradientExchange::check_between_steps(std::string_view what) const {
 std::vector<std::byte> GradientExchange::saved_state() {
   const Lock lock(mutex_);
   check_between_steps("the state of codecs is saved");
-  std::optional<std::vector<std::string>> order = loaded_order_;
-  if (is_order_known_) order = names_in_order(table_, planned_order_);
+  const PlannedOrder::Names order = order_.names();
   if (settings_.wire != WireType::encoded)
     return order ? encode(SavedGradients{.order = order}) : std::vector<std::byte>{};
   return encode(SavedGradients{.order = order,
@@ -235,7 +193,7 @@ std::vector<std::byte> GradientExchange::saved_state() {
 }
 
 std::uint64_t GradientExchange::order() const {
-  return is_order_known_ ? fingerprint_of(planned_order_) : fingerprint_of(std::nullopt);
+  return order_.fingerprint();
 }
 
 CodecState GradientExchange::decode_codec(std::span<const std::byte> saved) const {
@@ -256,7 +214,7 @@ void GradientExchange::load_state(std::span<const std::byte> saved, SavedOrder w
   const SavedGradients state = decode_gradients(saved);
   std::optional<CodecState> codec;
   if (!state.codec.empty()) codec = decode_codec(state.codec);
-  if (which == SavedOrder::always || !is_order_known_) take_order(state.order);
+  if (which == SavedOrder::always || !order_.is_known()) take_order(state.order);
   if (!codec) return;
   codec_.take(std::move(*codec));
   follow_warmup();
@@ -264,17 +222,11 @@ void GradientExchange::load_state(std::span<const std::byte> saved, SavedOrder w
 }
 
 /// Plans buckets by the order of a saved state. This moves views, with their content.
-void GradientExchange::take_order(const std::optional<std::vector<std::string>>& names) {
-  if (!launcher_) {
-    loaded_order_ = names;
-    return;
-  }
-  auto order = order_of_names(table_, names);
-  is_order_known_ = order.has_value();
-  if (!order) order = initial_order(table_);
-  if (*order == planned_order_) return;
-  planned_order_ = std::move(*order);
-  move_views();
+void GradientExchange::take_order(const PlannedOrder::Names& names) {
+  if (!launcher_)
+    order_.load(names);
+  else if (order_.take(names))
+    move_views();
 }
 
 // ---- within a step ----
@@ -309,10 +261,10 @@ void GradientExchange::ready_at(GradientId id, std::span<std::byte> values) {
     if (values.size() != table_.bytes(id))
       refuse("has " + std::to_string(table_.bytes(id)) + " bytes, but memory of " +
              std::to_string(values.size()));
-    if (values_[id.value].empty() && !values.empty())
+    if (memory_.is_view(id) && !values.empty())
       refuse("is written into its view: it has no other place");
     begin_gradient(lock, id);
-    values_of_step_[id.value] = values;
+    memory_.place_for_step(id, values);
   }
   travel(id, nullptr);
 }
@@ -340,7 +292,7 @@ void GradientExchange::travel(GradientId id, gpu::StreamHandle stream) {
   const Lock lock(mutex_);
   recorder_->counters().ready_seconds += seconds_of(ended - began);
   ready_.add(id);
-  order_.push_back(id);
+  order_of_step_.push_back(id);
   launcher_->gradient_ready(id);
 }
 
@@ -355,7 +307,7 @@ void GradientExchange::pack(GradientId id) {
 void GradientExchange::device_packed(const PackedPiece& packed) {
   // A bucket that stays on the device has its residuals there.
   if (!codec_.has_on_device(packed.bucket, op_))
-    codec_.add_state(packed.piece, in_buffer(packed.piece), op_);
+    codec_.add_state(packed.piece, buffer_.of(packed.piece), op_);
   const Lock lock(mutex_);
   piece_is_packed(packed);
 }
@@ -365,54 +317,32 @@ void GradientExchange::piece_is_packed(const PackedPiece& packed) {
     const GradientPiece& piece = packed.piece;
     const ElementType type = wire_[piece.gradient.value];
     keep_first(report_, {communicator_.rank(), piece.gradient, piece.first + *packed.non_finite,
-                         non_finite_at(in_buffer(piece), type, *packed.non_finite)});
+                         non_finite_at(buffer_.of(piece), type, *packed.non_finite)});
   }
   launcher_->piece_ready(packed.bucket);
 }
 
 std::optional<std::size_t> GradientExchange::pack(const GradientPiece& piece) {
-  const auto non_finite = pack_numbers(piece, in_buffer(piece));
-  codec_.add_state(piece, in_buffer(piece), op_);
+  const ElementType wire = wire_[piece.gradient.value];
+  const auto non_finite =
+      memory_.pack(piece, buffer_.of(piece),
+                   {.wire = wire,
+                    .scale = scale_before(wire, op_, communicator_.size()),
+                    .past_caches = buffer_.exceeds_caches(),
+                    .is_searched = settings_.non_finite != NonFiniteAction::off});
+  codec_.add_state(piece, buffer_.of(piece), op_);
   return non_finite;
 }
 
-std::optional<std::size_t> GradientExchange::pack_numbers(const GradientPiece& piece,
-                                                          std::span<std::byte> to) {
-  const std::size_t id = piece.gradient.value;
-  const ElementType wire = wire_[id];
-  const std::span<const std::byte> memory = memory_of(piece.gradient);
-  const bool is_view = memory.empty();
-  const ElementType type = is_view ? wire : table_[piece.gradient].type;
-  const std::span<const std::byte> from =
-      is_view ? to : memory.subspan(piece.first * size_of(type), piece.count * size_of(type));
-  const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
-                              exceeds_caches_};
-  if (settings_.non_finite != NonFiniteAction::off) {
-    if (is_view && conversion.scale == 1) return first_non_finite(to, wire);
-    return convert_checked(to, from, conversion);
-  }
-  convert(to, from, conversion);
-  return std::nullopt;
-}
-
-/// Returns the memory of a gradient in this step; empty if it is in the fusion buffer alone.
-std::span<std::byte> GradientExchange::memory_of(GradientId id) const noexcept {
-  const std::span<std::byte> now = values_of_step_[id.value];
-  return now.empty() ? values_[id.value] : now;
-}
-
 void GradientExchange::unpack(std::size_t number, const GradientSet& ready) {
-  const Bucket& bucket = plan_.buckets[number];
+  const Bucket& bucket = buffer_.plan().buckets[number];
   if (devices_) on_device([&] { devices_->unpack(number, ready); });
   for (const GradientPiece& piece : bucket.pieces) {
-    const std::span<std::byte> memory = memory_of(piece.gradient);
-    if (memory.empty() || device_tensors_.has(piece.gradient) || !ready.contains(piece.gradient))
+    if (memory_.of(piece.gradient).empty() || device_tensors_.has(piece.gradient) ||
+        !ready.contains(piece.gradient))
       continue;
-    const ElementType type = table_[piece.gradient].type;
-    const std::size_t size = size_of(type);
-    convert(memory.subspan(piece.first * size, piece.count * size),
-            buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
-            {bucket.type, type, 1, exceeds_caches_});
+    memory_.unpack(piece, buffer_.bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
+                   {.wire = bucket.type, .past_caches = buffer_.exceeds_caches()});
   }
 }
 
@@ -445,7 +375,7 @@ StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::Strea
   next_step();
   // No rank would learn that views have moved.
   if (!failure) change_plan(outcome, seconds_of(Timeline::Clock::now() - began));
-  order_.clear();
+  order_of_step_.clear();
   is_over_ = outcome.is_somebody_leaving;
   const auto ended = Timeline::Clock::now();
   recorder_->counters().wait_seconds += seconds_of(ended - began);
@@ -466,9 +396,7 @@ std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
 
 /// `waited` are the seconds in which this rank waited for the end of the step.
 void GradientExchange::change_plan(StepOutcome& outcome, double waited) {
-  const bool has_new_order = !is_order_known_;
-  is_order_known_ = true;
-  if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
+  const bool has_new_order = order_.learn(*control_, order_of_step_);
   const bool has_new_setting = tuning_->step_ended(waited);
   outcome.have_views_moved = has_new_order || has_new_setting;
   if (outcome.have_views_moved) move_views();
@@ -476,14 +404,13 @@ void GradientExchange::change_plan(StepOutcome& outcome, double waited) {
 
 /// Moves views with the results in them.
 void GradientExchange::move_views() {
-  const bool has_views = std::ranges::any_of(values_, [](auto values) { return values.empty(); });
   std::vector<std::byte> before;
-  if (has_views) before.assign(buffer_->bytes().begin(), buffer_->bytes().end());
-  const std::vector<std::size_t> places = plan_.offset_of;
+  if (memory_.has_views()) before.assign(buffer_.bytes().begin(), buffer_.bytes().end());
+  const std::vector<std::size_t> places = buffer_.plan().offset_of;
   lay_out();
   for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (!values_[i].empty()) continue;
-    const auto now = in_buffer(GradientId{i});
+    if (!memory_.is_view({i})) continue;
+    const auto now = buffer_.of(GradientId{i});
     std::ranges::copy(std::span(before).subspan(places[i], now.size()), now.begin());
   }
 }
@@ -491,7 +418,7 @@ void GradientExchange::move_views() {
 RankState GradientExchange::state(Verdicts verdicts) const {
   return {.rank = communicator_.rank(),
           .step = step_,
-          .plan = plan_hash_,
+          .plan = buffer_.plan_hash(),
           .verdicts = verdicts,
           .ready = ready_};
 }
@@ -513,7 +440,7 @@ void GradientExchange::finish(const Agreement& agreement) {
   const bool applies = is_applied(agreement);
   if (!applies) ++counters.steps_without_results;
   if (applies) codec_.keep_velocities(agreement.details.ready_on_all);
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+  for (std::size_t i = 0; i < buffer_.plan().buckets.size(); ++i) {
     if (!launcher_->is_launched(i)) continue;
     const auto began = Timeline::Clock::now();
     launcher_->wait(i);
@@ -546,7 +473,7 @@ void GradientExchange::next_step() {
   ++step_;
   begun_.clear();
   ready_.clear();
-  std::ranges::fill(values_of_step_, std::span<std::byte>());
+  memory_.step_ended();
   report_.reset();
   codec_.step_ended();
   follow_warmup();

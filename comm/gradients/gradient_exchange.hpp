@@ -12,14 +12,16 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
-#include "comm/fusion/fusion_buffer.hpp"
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
 #include "comm/gradients/gradient_codec.hpp"
 #include "comm/gradients/gradient_events.hpp"
+#include "comm/gradients/gradient_memory.hpp"
 #include "comm/gradients/gradient_settings.hpp"
 #include "comm/gradients/gradients_on_devices.hpp"
 #include "comm/gradients/non_finite.hpp"
+#include "comm/gradients/planned_buffer.hpp"
+#include "comm/gradients/planned_order.hpp"
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/stall_watchdog.hpp"
 #include "comm/gradients/step_messages.hpp"
@@ -108,7 +110,7 @@ class GradientExchange {
   /// Throws ErrorKind::usage if there is no such gradient.
   const GradientInfo& info(GradientId id) const;
   /// Returns the number of buckets; 0 before the first step.
-  std::size_t buckets() const noexcept { return plan_.buckets.size(); }
+  std::size_t buckets() const noexcept { return buffer_.plan().buckets.size(); }
 
   GradientCounters counters();
 
@@ -136,11 +138,8 @@ class GradientExchange {
   void begin(const Lock& lock);
   void begin_gradient(const Lock& lock, GradientId id);
   void travel(GradientId id, gpu::StreamHandle stream);
-  std::span<std::byte> memory_of(GradientId id) const noexcept;
-  void plan_order(bool is_shared);
-  void take_order(const std::optional<std::vector<std::string>>& names);
+  void take_order(const PlannedOrder::Names& names);
   CodecState decode_codec(std::span<const std::byte> saved) const;
-  void choose_device_path();
   void lay_out();
   void lay_out_devices();
   void make_encoded_sums();
@@ -152,12 +151,9 @@ class GradientExchange {
   void check_exists(GradientId id) const;
   void pack(GradientId id);
   std::optional<std::size_t> pack(const GradientPiece& piece);
-  std::optional<std::size_t> pack_numbers(const GradientPiece& piece, std::span<std::byte> to);
   void device_packed(const PackedPiece& packed);
   void piece_is_packed(const PackedPiece& packed);
   void unpack(std::size_t number, const GradientSet& ready);
-  std::span<std::byte> in_buffer(GradientId id) const;
-  std::span<std::byte> in_buffer(const GradientPiece& piece) const;
   StepOutcome end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream = std::nullopt);
 
   /// Runs `action`. A refusal of the device ends the job, on all ranks.
@@ -183,10 +179,8 @@ class GradientExchange {
   GradientSettings settings_;
   GradientEvents* events_;
   GradientTable table_;
-  std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
-  /// The memory of this step, in place of `values_` where it is not empty.
-  std::vector<std::span<std::byte>> values_of_step_;
-  TensorsOnDevices device_tensors_;  ///< The `values_` that are not the host's.
+  GradientMemory memory_;
+  TensorsOnDevices device_tensors_;  ///< The memory that is not the host's.
   std::vector<ElementType> wire_;
   GradientCodec codec_;
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
@@ -200,23 +194,16 @@ class GradientExchange {
   std::optional<Recorder> recorder_;
   std::optional<StepMessages> messages_;
   std::optional<Tuning> tuning_;
-  std::vector<GradientId> planned_order_;
-  /// The order of a saved state, by name, until the first step begins: others may be registered.
-  std::optional<std::vector<std::string>> loaded_order_;
-  FusionPlan plan_;
-  std::uint64_t plan_hash_ = 0;
-  std::unique_ptr<FusionBuffer> buffer_;
-  /// Packed numbers are in memory, not in caches, when they are read.
-  bool exceeds_caches_ = false;
+  PlannedOrder order_;
+  PlannedBuffer buffer_;
   std::optional<BucketLauncher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
-  bool is_order_known_ = false;  ///< True once the order of rank 0 is known.
-  bool is_over_ = false;         ///< True once a rank has left.
+  bool is_over_ = false;  ///< True once a rank has left.
   ReduceOp op_ = ReduceOp::average;
   GradientSet begun_;  ///< Gradients that are being packed, or ready.
   GradientSet ready_;
-  std::vector<GradientId> order_;  ///< The order in which they became ready in this step.
+  std::vector<GradientId> order_of_step_;  ///< The order in which they became ready in this step.
   std::optional<NonFiniteReport> report_;
 
   std::unique_ptr<GradientsOnDevices> devices_;  ///< Null if all gradients are the host's.

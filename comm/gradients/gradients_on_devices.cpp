@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "comm/gpu/choose.hpp"
+#include "comm/gradients/codec_traits.hpp"
+
 namespace fastgpu::comm {
 
 void TensorsOnDevices::add(std::span<std::byte> values,
@@ -16,6 +19,21 @@ void TensorsOnDevices::add(std::span<std::byte> values,
   device_of_.emplace_back();
   if (device && !values.empty())
     device_of_.back() = static_cast<std::size_t>(found - devices_.begin());
+}
+
+std::unique_ptr<gpu::DeviceCollectives> device_sums_of(Communicator& communicator,
+                                                       const GradientSettings& settings,
+                                                       const TensorsOnDevices& tensors) {
+  gpu::DeviceSettings wish = settings.device;
+  const WireTraits wire = traits_of(settings, communicator.size());
+  if (wish.path == gpu::DevicePath::nccl) check_allowed(wire, Exchange::nccl);
+  // Residuals and velocities are added to numbers in the host's buffer.
+  if (!allows(wire.kind, Exchange::nccl) || settings.wire == WireType::encoded)
+    wish.path = gpu::DevicePath::staged;
+  std::vector<std::shared_ptr<gpu::Device>> devices;
+  for (const DeviceTensors& each : tensors.devices())
+    devices.push_back(each.device);
+  return gpu::choose_path(communicator, devices, wish).nccl;
 }
 
 GradientsOnDevices::GradientsOnDevices(const TensorsOnDevices& tensors, const FusionPlan& plan,

@@ -7,10 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "comm/communicator/communicator.hpp"
 #include "comm/fusion/fusion.hpp"
 #include "comm/gpu/device.hpp"
+#include "comm/gpu/device_collectives.hpp"
 #include "comm/gradients/device_gradients.hpp"
 #include "comm/gradients/gradient_set.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 
 namespace fastgpu::comm {
 
@@ -31,6 +34,13 @@ class TensorsOnDevices {
   std::vector<std::optional<std::size_t>>
       device_of_;  ///< Absent on the host, and for none to move.
 };
+
+/// Returns the collectives that sum buckets on a device; null if the host sums them. All ranks call
+/// it at once: their memory may differ, but not how gradients are summed. Throws ErrorKind::usage
+/// if NCCL is required and cannot sum numbers of this wire, and as gpu::choose_path() does.
+std::unique_ptr<gpu::DeviceCollectives> device_sums_of(Communicator& communicator,
+                                                       const GradientSettings& settings,
+                                                       const TensorsOnDevices& tensors);
 
 /// The packing of gradients on all devices of a rank. A bucket may have gradients of several: each
 /// device packs its own.
