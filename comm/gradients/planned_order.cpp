@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "comm/fusion/fusion.hpp"
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/saved_gradients.hpp"
 
