@@ -1,8 +1,9 @@
 #include "launcher/queue.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
-#include <optional>
+#include <string_view>
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
@@ -41,18 +42,27 @@ bool share_a_node(const JobRecord& a, const JobRecord& b) {
                              [&](const NodeRanks& node) { return ranks_on(b, node.node) > 0; });
 }
 
-/// Returns whether `id`, a job or an array to start after, has succeeded or failed; absent while it
-/// may do either. An array has failed if one of its jobs has.
-std::optional<bool> success_of(std::span<const Job> jobs, const std::string& id) {
+/// The state of a job or an array that another one starts after.
+enum class Before : std::uint8_t { open, succeeded, failed, deleted };
+
+/// Returns the state of `id`, a job or an array. An array has failed if one of its jobs has.
+Before state_before(std::span<const Job> jobs, const std::string& id) {
   bool is_known = false, is_open = false;
   for (const Job& job : jobs) {
     if (job.id != id && array_of(job.id) != id) continue;
     is_known = true;
     is_open = is_open || !has_ended(job);
-    if (has_ended(job) && job.state != JobState::succeeded) return false;
+    if (has_ended(job) && job.state != JobState::succeeded) return Before::failed;
   }
-  if (!is_known) return false;
-  return is_open ? std::nullopt : std::optional(true);
+  if (!is_known) return Before::deleted;
+  return is_open ? Before::open : Before::succeeded;
+}
+
+/// Returns the ids that must have succeeded before the job starts. A job that is started again has
+/// no such condition: those had succeeded before its first start.
+std::span<const std::string> conditions_of(const JobRecord& record) {
+  if (record.restarts > 0) return {};
+  return record.spec.after;
 }
 
 /// Returns true if the job has a place in the queue. An element that its array holds back has none,
@@ -60,8 +70,14 @@ std::optional<bool> success_of(std::span<const Job> jobs, const std::string& id)
 bool is_waiting(const Job& job, const JobRecord& record, std::span<const Job> jobs) {
   if (job.state != JobState::queued) return false;
   if (record.spec.array && !record.spec.array->is_due) return false;
-  return std::ranges::all_of(record.spec.after,
-                             [&](const std::string& id) { return success_of(jobs, id) == true; });
+  return std::ranges::all_of(conditions_of(record), [&](const std::string& id) {
+    return state_before(jobs, id) == Before::succeeded;
+  });
+}
+
+/// Returns the turn of a job that never starts because of what happened to `id`.
+Turn never(std::string_view what_happened, const std::string& id) {
+  return {.never = "job " + id + ", after which it was to start, " + std::string(what_happened)};
 }
 
 /// Returns true if `other` starts before `own`, both waiting. `other_first`: it is older.
@@ -119,10 +135,18 @@ bool fits_now(std::span<const NodeSlots> nodes, std::span<const Job> jobs, const
 Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
   Turn turn;
   const JobRecord& record = *own.record;
-  for (const std::string& id : record.spec.after) {
-    const auto success = success_of(jobs, id);
-    if (success == false) return {.waits_for = {}, .failed = id};
-    if (!success) turn.waits_for.push_back(id);
+  for (const std::string& id : conditions_of(record)) {
+    switch (state_before(jobs, id)) {
+      case Before::failed:
+        return never("did not succeed", id);
+      case Before::deleted:
+        return never("was deleted", id);
+      case Before::open:
+        turn.waits_for.push_back(id);
+        break;
+      case Before::succeeded:
+        break;
+    }
   }
   if (!is_exclusive(record)) return turn;
   const bool is_full = !fits(record, nodes, free_slots(nodes, jobs));
@@ -141,6 +165,20 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     if (is_in_the_way && !contains(turn.waits_for, other.id)) turn.waits_for.push_back(other.id);
   }
   return turn;
+}
+
+std::vector<std::string> starting_after(const std::string& id, std::span<const Job> jobs) {
+  std::vector<std::string> waiting;
+  for (const Job& job : jobs) {
+    const JobRecord* const record = record_of(job);
+    if (record == nullptr || job.state != JobState::queued) continue;
+    const auto after = conditions_of(*record);
+    if (!contains(after, id) && !contains(after, array_of(id))) continue;
+    const std::string array = array_of(job.id);
+    const std::string& name = array.empty() ? job.id : array;
+    if (!contains(waiting, name)) waiting.push_back(name);
+  }
+  return waiting;
 }
 
 }  // namespace fastgpu::launcher

@@ -27,7 +27,9 @@ bool fits_now(std::span<const NodeSlots> nodes, std::span<const state::Job> jobs
 /// The reasons why a job cannot start yet, or never.
 struct Turn {
   std::vector<std::string> waits_for{};  ///< Ids of jobs and arrays; empty: it may start.
-  std::string failed{};  ///< The job or array that it was to start after, if that did not succeed.
+  /// The reason why it never starts: a job or an array that it was to start after did not succeed,
+  /// or was deleted. Empty if it may start.
+  std::string never{};
 };
 
 /// Returns the turn of `own`, a job that is not running. `jobs` are all jobs of its cluster, the
@@ -37,8 +39,12 @@ struct Turn {
 /// - jobs on its nodes that wait, and have a higher priority or are older. Elements that an array
 ///   holds back do not wait for slots, and neither do jobs before those have succeeded that they
 ///   start after.
-/// A job that shares its slots waits for no slots.
+/// A job that shares its slots waits for no slots, and one that is started again for no success.
 Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
              std::span<const state::Job> jobs);
+
+/// Returns the jobs among `jobs` that are queued and start after `id`, a job, or after its array.
+/// An array among them is named once.
+std::vector<std::string> starting_after(const std::string& id, std::span<const state::Job> jobs);
 
 }  // namespace fastgpu::launcher

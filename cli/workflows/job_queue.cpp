@@ -145,7 +145,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
     has_lost_cluster = has_no_cluster(services, job);
     if (is_ended || has_lost_cluster) return;
     turn = turn_now(services, job);
-    if (!turn.failed.empty() || !turn.waits_for.empty()) return;
+    if (!turn.never.empty() || !turn.waits_for.empty()) return;
     job.state = JobState::starting;
     services.store().update_job(job);
   });
@@ -156,10 +156,9 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
     end_waiting(services, job, JobState::cancelled, 1, why);
     throw Error(ErrorKind::conflict, "job " + job.id + " was cancelled: " + why);
   }
-  if (!turn.failed.empty()) {
-    const std::string why = failed_before(turn);
-    end_waiting(services, job, JobState::cancelled, 1, why);
-    throw Error(ErrorKind::remote, "job " + job.id + ": " + why);
+  if (!turn.never.empty()) {
+    end_waiting(services, job, JobState::cancelled, 1, turn.never);
+    throw Error(ErrorKind::remote, "job " + job.id + ": " + turn.never);
   }
   return turn.waits_for;
 }
@@ -169,10 +168,6 @@ std::string listed_ids(const std::vector<std::string>& ids) {
 }
 
 }  // namespace
-
-std::string failed_before(const launcher::Turn& turn) {
-  return "job " + turn.failed + ", after which it was to start, did not succeed";
-}
 
 std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes) {
   std::vector<launcher::NodeSlots> slots;
@@ -246,6 +241,15 @@ bool cancel_queued(Services& services, state::Job& job) {
     is_cancelled = true;
   });
   return is_cancelled;
+}
+
+std::vector<state::Job> jobs_after_others(Services& services) {
+  std::vector<state::Job> waiting;
+  for (state::Job& job : services.store().jobs())
+    if (job.state == JobState::queued && !ids_before(job).empty() &&
+        !launcher::has_ended(refresh_job(services, job)))
+      waiting.push_back(std::move(job));
+  return waiting;
 }
 
 bool is_forgotten(Services& services, const state::Job& job) {

@@ -24,12 +24,9 @@ std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cl
 /// now. Records the end of waiting jobs whose fastgpu has ended.
 launcher::Turn turn_now(Services& services, const state::Job& job);
 
-/// Returns the reason of a job that is cancelled because one before it did not succeed.
-std::string failed_before(const launcher::Turn& turn);
-
 /// Waits until it is the job's turn, and records that it starts. Blocks. Throws interrupted for a
-/// cancel, of this process or of the job, and remote if a job that it starts after did not succeed;
-/// then the job has ended.
+/// cancel, of this process or of the job, and remote if a job that it starts after did not succeed
+/// or was deleted; then the job has ended.
 void wait_for_turn(Services& services, state::Job& job);
 
 /// Returns true for a job that waits for its turn, and for one that its fastgpu starts now: it has
@@ -43,6 +40,10 @@ state::Job wait_while_queued(Services& services, const state::Job& job,
 
 /// Ends a job that waits, without asking its nodes. Returns false if it does not wait any more.
 bool cancel_queued(Services& services, state::Job& job);
+
+/// Returns the queued jobs that start after others. Records the end of those whose fastgpu has
+/// ended.
+std::vector<state::Job> jobs_after_others(Services& services);
 
 /// Returns true if no fastgpu waits for the turn of this queued job any more.
 bool is_forgotten(Services& services, const state::Job& job);

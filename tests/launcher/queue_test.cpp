@@ -82,11 +82,36 @@ TEST_CASE("a job starts after others, and not at all after one that failed") {
   CHECK(turn(JobState::running).waits_for == Ids{"before"});
   CHECK(turn(JobState::queued).waits_for == Ids{"before"});
   CHECK(turn(JobState::succeeded).waits_for.empty());
-  CHECK(turn(JobState::succeeded).failed.empty());
+  CHECK(turn(JobState::succeeded).never.empty());
   for (const JobState bad : {JobState::failed, JobState::cancelled, JobState::lost})
-    CHECK(turn(bad).failed == "before");
+    CHECK(turn(bad).never == "job before, after which it was to start, did not succeed");
   const Job alone = job("own", JobState::queued, 1, 0, 0, Sharing::exclusive, {"gone"});
-  CHECK(turn_of(alone, kNodes, std::vector{alone}).failed == "gone");
+  CHECK(turn_of(alone, kNodes, std::vector{alone}).never ==
+        "job gone, after which it was to start, was deleted");
+}
+
+TEST_CASE("a job that is started again does not need the jobs before it once more") {
+  Job own = job("own", JobState::queued, 1, 0, 0, Sharing::exclusive, {"gone"});
+  JobRecord record = *own.record;
+  record.restarts = 1;
+  own.record = record;
+  CHECK(turn_of(own, kNodes, std::vector{own}).never.empty());
+  CHECK(starting_after("gone", std::vector{own}).empty());
+  const std::vector<Job> jobs = {job("other", JobState::queued, 8, 0), own};
+  CHECK(waits(jobs, "other") == Ids{"own"});
+}
+
+TEST_CASE("the jobs that start after a job or its array are found, an array once") {
+  const std::vector<Job> jobs = {
+      job("b-1.2", JobState::queued, 1, 0, 0, Sharing::exclusive, {"a-1.1"}),
+      job("b-1.1", JobState::queued, 1, 0, 0, Sharing::exclusive, {"a-1.1"}),
+      job("c-1", JobState::queued, 1, 0, 0, Sharing::exclusive, {"x-1", "a-1"}),
+      job("d-1", JobState::running, 1, 0, 0, Sharing::exclusive, {"a-1"}),
+      job("e-1", JobState::queued, 1, 0)};
+  CHECK(starting_after("a-1.1", jobs) == Ids{"b-1", "c-1"});
+  CHECK(starting_after("a-1.2", jobs) == Ids{"c-1"});
+  CHECK(starting_after("x-1", jobs) == Ids{"c-1"});
+  CHECK(starting_after("e-1", jobs).empty());
 }
 
 TEST_CASE("ranks go where slots are free, all of them or none") {
@@ -155,8 +180,8 @@ TEST_CASE("a job starts after all jobs of an array, and not at all if one of the
   };
   CHECK(turn(JobState::running).waits_for == Ids{"a-1"});
   CHECK(turn(JobState::succeeded).waits_for.empty());
-  CHECK(turn(JobState::succeeded).failed.empty());
-  CHECK(turn(JobState::cancelled).failed == "a-1");
+  CHECK(turn(JobState::succeeded).never.empty());
+  CHECK(turn(JobState::cancelled).never == "job a-1, after which it was to start, did not succeed");
 }
 
 TEST_CASE("a job fits now if enough slots are free") {

@@ -4,12 +4,15 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/consent.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_queue.hpp"
+#include "launcher/queue.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -32,8 +35,28 @@ void check(const DeleteJobOptions& options) {
                 "delete job: name jobs or choose them with --all or --older-than, not both");
 }
 
-/// Returns the named jobs, each once. Throws conflict for a running job.
+/// The jobs that others wait for. Without the record of its success, those would never start.
+class AwaitedJobs {
+ public:
+  explicit AwaitedJobs(Context& context) : waiting_(jobs_after_others(context)) {}
+
+  /// Returns "job b-1 starts after job a-1"; empty if no job waits for this one.
+  std::string reason_to_keep(const state::Job& job) const {
+    const auto names = launcher::starting_after(job.id, waiting_);
+    if (names.empty()) return {};
+    const std::string others = (names.size() == 1 ? "job " : "jobs ") + joined(names) +
+                               (names.size() == 1 ? " starts" : " start");
+    return others + " after job " + job.id;
+  }
+
+ private:
+  std::vector<state::Job> waiting_;
+};
+
+/// Returns the named jobs, each once. Throws conflict for a running job, and for one that others
+/// wait for.
 std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& options) {
+  const AwaitedJobs awaited(context);
   std::vector<state::Job> jobs;
   std::set<std::string> seen;
   for (const std::string& name : options.names) {
@@ -43,20 +66,28 @@ std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& opt
       if (!launcher::has_ended(job))
         throw Error(ErrorKind::conflict,
                     "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
+      if (const std::string why = awaited.reason_to_keep(job); !why.empty())
+        throw Error(ErrorKind::conflict, "job " + job.id + " is needed: " + why);
       jobs.push_back(job);
     }
   }
   return jobs;
 }
 
-/// Returns the jobs that have ended, or only those that ended long enough ago.
+/// Returns the jobs that have ended, or only those that ended long enough ago, without those that
+/// others wait for.
 std::vector<state::Job> old_jobs(Context& context, const DeleteJobOptions& options) {
+  const AwaitedJobs awaited(context);
   const auto now = std::chrono::system_clock::now();
   std::vector<state::Job> jobs;
   for (const state::Job& job : context.store().jobs()) {
     if (!launcher::has_ended(job)) continue;
     const bool is_old = !options.older_than || !job.ended || now - *job.ended > *options.older_than;
-    if (is_old) jobs.push_back(job);
+    if (!is_old) continue;
+    if (const std::string why = awaited.reason_to_keep(job); !why.empty())
+      context.ui().note("job " + job.id + " is kept: " + why);
+    else
+      jobs.push_back(job);
   }
   return jobs;
 }

@@ -106,8 +106,8 @@ class ArrayRunner {
     }
     if (active() > 0 && !has_place()) return;
     const launcher::Turn turn = turn_now(context_, *job);
-    if (!turn.failed.empty()) {
-      finish(*job, JobState::cancelled, 1, failed_before(turn));
+    if (!turn.never.empty()) {
+      finish(*job, JobState::cancelled, 1, turn.never);
       end(*next, job);
       return;
     }

@@ -175,6 +175,25 @@ def test_jobs_start_after_others(user):
     user.run("exec", name, "--", "test", "!", "-e", "/root/never")
 
 
+def test_a_job_that_others_wait_for_is_not_deleted(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 1, ["true"], "a"))
+    user.run(*job_words(name, 1, ["true"], "sweep", "--array", "1-2"))
+    user.run(*job_words(name, 1, ["true"], "other"))
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    detached(user, name, "b", 1, ["true"], "--after", "a", "--after", "sweep")
+    user.refused(["delete", "job", "a", "--yes"], 6, "job a-1 is needed", "job b-1 starts after")
+    user.refused(["delete", "job", "sweep-1.2", "--yes"], 6, "job b-1 starts after")
+    user.refused(["delete", "job", "sweep", "--dry-run"], 6, "job b-1 starts after")
+    done = user.run("delete", "job", "--all", "--yes", "-o", "json")
+    assert_equal([one["id"] for one in json.loads(done.out)["jobs"]], ["other-1"])
+    assert_in("job a-1 is kept: job b-1 starts after job a-1", done.err)
+    assert_in("job sweep-1.1 is kept", done.err)
+    user.run("cancel", "job", "holds")
+    user.run("wait", "job", "b", timeout=60)
+    user.run("delete", "job", "a", "sweep", "--yes")
+
+
 def test_a_job_that_starts_after_another_keeps_no_slots(user):
     name = user.two_nodes()
     detached(user, name, "long", 2, ["sleep", "600"])
