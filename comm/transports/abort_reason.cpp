@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace fastgpu::comm {
 
@@ -13,7 +14,7 @@ std::vector<std::byte> abort_reason(const Error& error) {
   return reason;
 }
 
-Error error_of_abort(std::span<const std::byte> reason, const std::string& teller) {
+Error error_of_abort(std::span<const std::byte> reason, Rank from) {
   const auto kind = std::to_integer<std::uint8_t>(reason[0]);
   // That a user has stopped another rank is not this one's interruption.
   const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal) &&
@@ -21,8 +22,7 @@ Error error_of_abort(std::span<const std::byte> reason, const std::string& telle
   std::string text(reinterpret_cast<const char*>(reason.data() + 1), reason.size() - 1);
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
   std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
-  return Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
-               text + " (" + teller + " says so)");
+  return {is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote, said_by(text, from)};
 }
 
 }  // namespace fastgpu::comm

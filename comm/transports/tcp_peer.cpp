@@ -29,7 +29,7 @@ TcpPeer::TcpPeer(Rank rank, Flows flows, TransportEvents& events, ControlEvents&
       flows_(std::move(flows)),
       used_(flows_.size()),
       first_flows_(flows_.size()),
-      arrivals_(unasked) {
+      receives_(events, unasked) {
   // Without another connection none can be given up.
   if (confirmation == Confirmation::of_frames && flows_.size() > 1) number_flows();
 }
@@ -45,28 +45,13 @@ void TcpPeer::number_flows() {
 // ---- sending ----
 
 void TcpPeer::send(Outgoing& message) {
-  if (message.note != nullptr)
-    controls_.push_back(
-        {.frame = {.kind = TcpFrameKind::note, .tag = message.tag, .length = kNoteBytes},
-         .copied = {message.note->begin(), message.note->end()}});
-  const std::size_t size = message.bytes.size();
-  if (size > kUnasked) {
-    if (wanted_by_peer_.find(message.tag) != nullptr) {
-      wanted_by_peer_.take(message.tag);
-    } else if (ahead_bytes_ + size <= kMostAhead) {
-      ahead_.add(message.tag, size);
-      ahead_bytes_ += size;
-    } else {
-      unwanted_.add(message.tag, &message);
-      return;
-    }
-  }
-  queue(message);
+  if (message.note != nullptr) notices_.add_note(message.tag, *message.note);
+  if (message.bytes.size() <= kUnasked || long_.may_go(message)) queue(message);
 }
 
 bool TcpPeer::send_now(const Outgoing& message) {
   Flow& flow = *flows_.front();
-  const bool is_free = logs_.empty() && controls_.empty() && sending_.empty();
+  const bool is_free = logs_.empty() && notices_.is_empty() && sending_.empty();
   if (!is_free || !flow.is_open() || !flow.is_idle()) return false;
   if (message.note != nullptr)
     flow.begin_copy({.kind = TcpFrameKind::note, .tag = message.tag, .length = kNoteBytes},
@@ -86,34 +71,6 @@ void TcpPeer::queue(Outgoing& message) {
     return each.message->priority >= message.priority;
   };
   sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
-}
-
-void TcpPeer::send_control(TcpFrameKind kind, std::span<const std::byte> bytes) {
-  const auto is_the_same = [&](const SentFrame& control) { return control.frame.kind == kind; };
-  SentFrame notice{.frame = {.kind = kind, .length = static_cast<std::uint32_t>(bytes.size())},
-                   .copied = {bytes.begin(), bytes.end()}};
-  const auto waiting = std::ranges::find_if(controls_, is_the_same);
-  if (waiting == controls_.end())
-    controls_.push_back(std::move(notice));
-  else
-    *waiting = std::move(notice);
-}
-
-void TcpPeer::send_abort(std::span<const std::byte> bytes) {
-  const auto reason = bytes.first(std::min(bytes.size(), kMaxAbortBytes));
-  controls_.push_back(
-      {.frame = {.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(reason.size())},
-       .copied = {reason.begin(), reason.end()}});
-}
-
-void TcpPeer::send_card(CarrierCard card) {
-  const auto length = static_cast<std::uint32_t>(card.bytes.size());
-  controls_.push_back({.frame = {.kind = TcpFrameKind::card,
-                                 .tag = {card.network},
-                                 .length = length,
-                                 .offset = card.attempt,
-                                 .total = static_cast<std::uint64_t>(card.kind)},
-                       .copied = std::move(card.bytes)});
 }
 
 bool TcpPeer::write() {
@@ -184,10 +141,8 @@ bool TcpPeer::give_confirmation(std::size_t flow) {
 }
 
 bool TcpPeer::give_notice(std::size_t flow) {
-  if (controls_.empty() || !may_carry_notices(flow)) return false;
-  SentFrame frame = std::move(controls_.front());
-  controls_.pop_front();
-  begin(flow, std::move(frame));
+  if (notices_.is_empty() || !may_carry_notices(flow)) return false;
+  begin(flow, notices_.take());
   return true;
 }
 
@@ -207,7 +162,7 @@ bool TcpPeer::give_again(std::size_t flow) {
 std::size_t TcpPeer::longest_chunk(std::size_t flow) const noexcept {
   if (flows_.size() > 1) return kChunkBytes;
   const std::size_t longest = flows_[flow]->longest_chunk();
-  return incoming_.size() == 0 ? longest : std::min(longest, kMostATurn);
+  return !receives_.has_expected() ? longest : std::min(longest, kMostATurn);
 }
 
 bool TcpPeer::give_chunk(std::size_t flow) {
@@ -280,7 +235,7 @@ bool TcpPeer::is_held_back() const noexcept {
 }
 
 bool TcpPeer::is_flushed() const noexcept {
-  return controls_.empty() && again_.empty() &&
+  return notices_.is_empty() && again_.empty() &&
          std::ranges::all_of(flows_, [](const auto& flow) { return flow->is_idle(); });
 }
 
@@ -345,13 +300,11 @@ void TcpPeer::retire(std::size_t flow, const std::string& reason) {
   }
   if (!flows_[flow]->is_open()) return;  // The last frames in it have led here.
   Flow::Remains remains = flows_[flow]->give_up();
-  if (remains.half_read)
-    if (Expected* const expected = incoming_.find(remains.half_read->tag))
-      expected->promised -= remains.half_read->length;
+  if (remains.half_read) receives_.comes_again(*remains.half_read);
   retired_.push_back({std::move(remains.socket), &flows_[flow]->link(), reason});
   ++retired_flows_;
   for (const SentFrame& frame : logs_[flow].unconfirmed())
-    if (frame.frame.kind == TcpFrameKind::retired) controls_.push_front(frame);
+    if (frame.frame.kind == TcpFrameKind::retired) notices_.add_first(frame);
   if (!is_new(flow)) announce_retired(flow);
   for (FrameLog& each : logs_)  // Confirmations may have gone this way.
     each.confirm_again();
@@ -363,10 +316,10 @@ void TcpPeer::retire(std::size_t flow, const std::string& reason) {
 /// would be sent again. A peer that gets it twice ignores the second one.
 void TcpPeer::announce_retired(std::size_t flow) {
   const FrameLog& log = logs_[flow];
-  controls_.push_front({.frame = {.kind = TcpFrameKind::retired,
-                                  .tag = {flow},
-                                  .offset = *log.peers_number,
-                                  .total = log.taken()}});
+  notices_.add_first({.frame = {.kind = TcpFrameKind::retired,
+                                .tag = {flow},
+                                .offset = *log.peers_number,
+                                .total = log.taken()}});
 }
 
 /// The peer has taken frames of a connection.
@@ -409,16 +362,7 @@ void TcpPeer::send_confirmations() {
     const bool confirms_itself = flows_[flow]->is_open() && !flows_[flow]->carries_notices();
     FrameLog& log = logs_[flow];
     if (confirms_itself || !log.peers_number || !log.take_due()) continue;
-    const Frame taken{
-        .kind = TcpFrameKind::taken, .offset = *log.peers_number, .total = log.taken()};
-    const auto is_older = [&](const SentFrame& control) {
-      return control.frame.kind == TcpFrameKind::taken && control.frame.offset == taken.offset;
-    };
-    const auto older = std::ranges::find_if(controls_, is_older);
-    if (older == controls_.end())
-      controls_.push_back({.frame = taken});
-    else
-      older->frame = taken;
+    notices_.add_taken(*log.peers_number, log.taken());
   }
 }
 
@@ -437,76 +381,50 @@ bool TcpPeer::read(std::size_t flow, UnaskedChunks unasked) {
   }
 }
 
-void TcpPeer::receive(Incoming& message) {
-  const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
-  if (is_asked_for)
-    controls_.push_back({.frame = {.kind = TcpFrameKind::wanted, .tag = message.tag}});
-  const TcpArrival arrival = arrivals_.take(message.tag);
-  if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
-  for (const TcpArrival::Chunk& chunk : arrival.chunks) {
-    take(message, chunk, arrival.total);
-    count(message, chunk.bytes.size());
+void TcpPeer::read_the_rest(std::size_t ended) noexcept {
+  for (std::size_t flow = 0; flow < flows_.size(); ++flow) {
+    if (flow == ended) continue;
+    try {
+      while (read(flow)) {
+      }
+    } catch (const Error&) {
+      continue;  // It has ended too, as it should.
+    }
   }
 }
 
-bool TcpPeer::take_now(Incoming& message) {
-  if (!arrivals_.has_whole(message.tag)) return false;
-  const TcpArrival arrival = arrivals_.take(message.tag);
-  for (const TcpArrival::Chunk& chunk : arrival.chunks)
-    take(message, chunk, arrival.total);
-  return true;
+void TcpPeer::receive(Incoming& message) {
+  const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
+  if (is_asked_for) notices_.add_wanted(message.tag);
+  receives_.receive(message);
 }
 
 bool TcpPeer::has_come_now() noexcept {
-  const bool has_come = std::exchange(now_, nullptr) == nullptr;
+  const bool has_come = receives_.has_come_now();
   if (!has_come && ++likely_flow_ >= flows_.size()) likely_flow_ = 0;
   return has_come;
-}
-
-/// Takes a chunk that was kept.
-void TcpPeer::take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total) {
-  const auto length = static_cast<std::uint32_t>(chunk.bytes.size());
-  check(message, {.length = length, .offset = chunk.offset, .total = total});
-  message.sink.take(chunk.offset, chunk.bytes);
-}
-
-void TcpPeer::check(const Incoming& message, const Frame& frame) {
-  if (frame.total != message.sink.memory.size())
-    refuse_tcp("it sent " + std::to_string(frame.total) + " bytes where " +
-               std::to_string(message.sink.memory.size()) + " were expected");
-  if (!message.sink.accepts(frame.offset, frame.length)) refuse_tcp("it sent a part of an element");
-}
-
-/// Every byte of a message comes once: whose place has been given to a connection may not be
-/// handed back before that connection is done with it.
-void TcpPeer::promise(Expected& expected, const Frame& frame) {
-  expected.promised += frame.length;
-  if (expected.promised > frame.total) refuse_tcp("it sent bytes twice");
 }
 
 bool TcpPeer::may_stay(const Frame& frame) {
   return reading_.unasked == UnaskedChunks::left && !is_ending_ &&
          frame.kind == TcpFrameKind::chunk && frame.total <= kMostAhead &&
-         incoming_.find(frame.tag) == nullptr;
+         !receives_.expects(frame.tag);
 }
 
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
   if (frame.kind != TcpFrameKind::chunk) return {};
-  Expected* const expected = incoming_.find(frame.tag);
-  if (expected == nullptr) return {};
-  check(*expected->message, frame);
-  if (expected->message->sink.reduction) return {};
-  promise(*expected, frame);
-  return expected->message->sink.memory.subspan(frame.offset, frame.length);
+  return receives_.target_of(frame);
 }
 
 void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
   if (!logs_.empty() && FrameLog::counts(frame.kind)) logs_[reading_.flow].arrived();
   switch (frame.kind) {
     case TcpFrameKind::chunk:
-      return chunk_arrived(frame, bytes);
+      flows_[reading_.flow]->link().count_received(bytes.size());
+      return receives_.arrived(frame, bytes);
     case TcpFrameKind::wanted:
-      return asked_for(frame.tag);
+      if (Outgoing* const message = long_.asked_for(frame.tag)) queue(*message);
+      return;
     case TcpFrameKind::note: {
       Note note;
       std::ranges::copy(bytes, note.begin());
@@ -546,64 +464,13 @@ void TcpPeer::about_connection(const Frame& frame) {
     peer_retired(frame);
 }
 
-void TcpPeer::asked_for(MessageTag tag) {
-  if (unwanted_.find(tag) != nullptr) {
-    queue(*unwanted_.take(tag));
-  } else if (ahead_.find(tag) != nullptr) {
-    ahead_bytes_ -= ahead_.take(tag);
-  } else if (wanted_by_peer_.find(tag) == nullptr &&
-             wanted_by_peer_.size() < kMostUnasked / kArrivalCost) {
-    wanted_by_peer_.add(tag, 0);
-  } else {
-    refuse_tcp("it asked for a message twice");
-  }
-}
-
-void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
-  flows_[reading_.flow]->link().count_received(bytes.size());
-  if (Expected* const expected = incoming_.find(frame.tag)) {
-    Incoming& message = *expected->message;
-    check(message, frame);
-    const auto& memory = message.sink.memory;
-    const bool is_in_place = !memory.empty() && bytes.data() == memory.data() + frame.offset;
-    if (!is_in_place) {
-      promise(*expected, frame);
-      message.sink.take(frame.offset, bytes);
-    }
-    return count(message, bytes.size());
-  }
-  if (is_for_now(frame)) {
-    check(*now_, frame);
-    now_->sink.take(frame.offset, bytes);
-    now_ = nullptr;
-    return;
-  }
-  if (frame.total > kMostAhead) refuse_tcp("it sent a message that nobody asked for");
-  arrivals_.keep(frame, bytes);
-}
-
-/// Returns whether the frame is all of the message that is received within a call.
-bool TcpPeer::is_for_now(const Frame& frame) noexcept {
-  return now_ != nullptr && now_->tag == frame.tag && frame.length == frame.total &&
-         !arrivals_.has(frame.tag);
-}
-
-void TcpPeer::count(Incoming& message, std::size_t bytes) {
-  message.moved += bytes;
-  if (message.moved > message.sink.memory.size()) refuse_tcp("it sent bytes twice");
-  if (message.moved < message.sink.memory.size()) return;
-  if (incoming_.find(message.tag) != nullptr) incoming_.take(message.tag);
-  events_.received(message);
-}
-
 void TcpPeer::close() noexcept {
   flows_.clear();
   used_ = 0;
-  controls_.clear();
+  notices_.clear();
   sending_.clear();
-  unwanted_.clear();
-  ahead_.clear();
-  incoming_.clear();
+  long_.clear();
+  receives_.close();
   again_.clear();
   logs_.clear();
   paces_.clear();
@@ -614,10 +481,8 @@ void TcpPeer::abandon() {
   again_.clear();
   for (FrameLog& log : logs_)
     log.forget_messages();
-  unwanted_.clear();
-  ahead_.clear();
-  incoming_.clear();
-  arrivals_.clear();
+  long_.clear();
+  receives_.clear();
 }
 
 }  // namespace fastgpu::comm

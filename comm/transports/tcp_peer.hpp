@@ -13,17 +13,13 @@
 #include "comm/transports/flow.hpp"
 #include "comm/transports/flow_pace.hpp"
 #include "comm/transports/frame_log.hpp"
-#include "comm/transports/tag_table.hpp"
+#include "comm/transports/long_messages.hpp"
 #include "comm/transports/tcp_arrivals.hpp"
+#include "comm/transports/tcp_notices.hpp"
+#include "comm/transports/tcp_receives.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
-
-/// Longer messages are asked for by their receiver.
-constexpr std::size_t kUnasked = 64 << 10;
-/// The bytes of these that go to one peer before it asks. The peer often asks later than the
-/// connection has room: on a full link its question takes as long as the bytes before it.
-constexpr std::size_t kMostAhead = 2 << 20;
 
 /// The bytes of messages that are given to the connections to a peer before its own are read.
 constexpr std::size_t kMostATurn = 256 << 10;
@@ -42,14 +38,6 @@ enum class UnaskedChunks : std::uint8_t { kept, left };
 /// The connections to a peer, and perhaps a flow by another network.
 using Flows = std::vector<std::unique_ptr<Flow>>;
 
-/// The card of a rank in an attempt to use a network again.
-struct CarrierCard {
-  std::uint64_t network = 0;
-  std::uint64_t attempt = 0;
-  CardKind kind = CardKind::proposal;
-  std::vector<std::byte> bytes{};
-};
-
 /// Everything of TcpTransport that concerns one peer. A message is cut in chunks: each connection
 /// takes the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
@@ -67,6 +55,7 @@ class TcpPeer final : public FrameEvents {
 
   Rank rank() const noexcept { return rank_; }
   Flows& flows() noexcept { return flows_; }
+  const Flows& flows() const noexcept { return flows_; }
 
   void send(Outgoing& message);
   void receive(Incoming& message);
@@ -75,18 +64,20 @@ class TcpPeer final : public FrameEvents {
   /// or if other messages have to go first.
   bool send_now(const Outgoing& message);
   /// Receives a message that has arrived before. Returns false if a part of it has not arrived.
-  bool take_now(Incoming& message);
+  bool take_now(Incoming& message) { return receives_.take_now(message); }
   /// Receives this short message if it comes while frames are read, until `has_come_now`.
-  void expect_now(Incoming& message) noexcept { now_ = &message; }
+  void expect_now(Incoming& message) noexcept { receives_.expect_now(message); }
   /// Returns whether it has come, and expects it no longer.
   bool has_come_now() noexcept;
   /// Returns the connection to read for it. Each time that it has not come this is the next one.
   std::size_t likely_flow() const noexcept { return likely_flow_; }
 
   /// Sends a frame that is about no message. It replaces one of its kind that has not left yet.
-  void send_control(TcpFrameKind kind, std::span<const std::byte> bytes = {});
-  void send_abort(std::span<const std::byte> bytes);
-  void send_card(CarrierCard card);
+  void send_control(TcpFrameKind kind, std::span<const std::byte> bytes = {}) {
+    notices_.add_latest(kind, bytes);
+  }
+  void send_abort(std::span<const std::byte> reason) { notices_.add_abort(reason); }
+  void send_card(const CarrierCard& card) { notices_.add_card(card); }
   /// Returns the cards that have come, once.
   std::vector<CarrierCard> take_cards() noexcept { return std::exchange(cards_, {}); }
 
@@ -98,6 +89,10 @@ class TcpPeer final : public FrameEvents {
 
   /// Reads what there is from a connection; as TcpFlow::read.
   bool read(std::size_t flow, UnaskedChunks unasked = UnaskedChunks::kept);
+
+  /// One connection, or the peer, has ended: reads what the other flows hold, until their end.
+  /// `ended` is the number of a flow, or of none.
+  void read_the_rest(std::size_t ended) noexcept;
 
   // ---- where the peer confirms frames ----
   bool has_unconfirmed() const noexcept;
@@ -135,12 +130,11 @@ class TcpPeer final : public FrameEvents {
   /// Whether messages wait for room in a connection.
   bool has_queued() const noexcept { return !sending_.empty(); }
   /// Whether this rank awaits messages from the peer.
-  bool has_expected() const noexcept { return incoming_.size() > 0; }
+  bool has_expected() const noexcept { return receives_.has_expected(); }
 
   /// Whether something must come from the peer before this rank can go on.
   bool is_awaited() const noexcept {
-    return incoming_.size() > 0 || now_ != nullptr || unwanted_.size() > 0 || !sending_.empty() ||
-           !is_flushed();
+    return receives_.is_awaited() || long_.has_waiting() || !sending_.empty() || !is_flushed();
   }
 
   void abandon();
@@ -164,10 +158,6 @@ class TcpPeer final : public FrameEvents {
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
 
  private:
-  struct Expected {
-    Incoming* message = nullptr;
-    std::size_t promised = 0;  ///< Bytes whose place in the sink has been given to a connection.
-  };
   struct Sending {
     Outgoing* message = nullptr;
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
@@ -199,13 +189,6 @@ class TcpPeer final : public FrameEvents {
   }
   void announce_retired(std::size_t flow);
   void about_connection(const Frame& frame);
-  void asked_for(MessageTag tag);
-  void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
-  bool is_for_now(const Frame& frame) noexcept;
-  static void take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total);
-  void count(Incoming& message, std::size_t bytes);
-  static void check(const Incoming& message, const Frame& frame);
-  static void promise(Expected& expected, const Frame& frame);
 
   Rank rank_;
   TransportEvents& events_;
@@ -229,17 +212,12 @@ class TcpPeer final : public FrameEvents {
   std::deque<SentFrame> again_;  ///< The frames of connections that were given up.
 
   std::vector<CarrierCard> cards_;
-  std::deque<SentFrame> controls_;
+  TcpNotices notices_;
   std::deque<Sending> sending_;      ///< The most urgent first.
   std::size_t written_in_turn_ = 0;  ///< Bytes of messages that were given to connections.
-  TagTable<Outgoing*> unwanted_;     ///< Long messages that the peer has not asked for, and waits.
-  TagTable<std::size_t> ahead_;      ///< Bytes of those that go, or have gone, without that.
-  std::size_t ahead_bytes_ = 0;      ///< The bytes in `ahead_`.
-  TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
-  TagTable<Expected> incoming_;
+  LongMessages long_;
+  TcpReceives receives_;
   std::size_t likely_flow_ = 0;
-  Incoming* now_ = nullptr;  ///< A message that is received within a call, if it comes.
-  TcpArrivals arrivals_;
   bool is_ending_ = false;
   bool has_left_ = false;  ///< True once its farewell has come.
 };

@@ -25,17 +25,8 @@ constexpr int kTurnsOfPatience = 8;
 
 /// The interval between two looks at the health of connections that may be given up.
 constexpr std::chrono::milliseconds kLookForSilence{20};
-/// A question for room needs time for its answer.
-constexpr int kLooksForSilence = 3;
-/// A peer that answers at all confirms what comes by a connection within this time.
-constexpr std::chrono::milliseconds kAnswerTime{100};
-
 /// The time in which what was sent last must arrive.
 constexpr std::chrono::seconds kDrainTimeout{2};
-
-PollSource connection_of(const TcpPeer& peer, std::size_t flow) noexcept {
-  return {.rank = peer.rank(), .flow = static_cast<std::uint16_t>(flow)};
-}
 
 /// Returns the reason for the end of a peer's connections, which is `error` unless it has said that
 /// it leaves.
@@ -58,9 +49,11 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
                            ControlEvents& control_events, Confirmation confirmation)
     : events_(events),
       confirmation_(confirmation),
+      polling_(poller_, sockets.size()),
       peers_(sockets.size()),
-      watches_(sockets.size()),
-      links_(events) {
+      processes_(sockets.size()),
+      links_(events),
+      replacements_(*this, poller_, polling_, sockets.size()) {
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     const Rank rank{static_cast<int>(r)};
     if (sockets[r].empty()) self_ = rank;
@@ -74,13 +67,9 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
     peers_[r] = std::make_unique<TcpPeer>(rank, std::move(flows), events, control_events, unasked_,
                                           confirmation);
     for (std::size_t f = 0; f < peers_[r]->flows().size(); ++f)
-      poll_new(*peers_[r], f);
+      polling_.add(*peers_[r], f);
     write(*peers_[r]);
   }
-}
-
-void TcpTransport::poll_new(TcpPeer& peer, std::size_t flow) {
-  poller_.add(peer.flows()[flow]->socket(), connection_of(peer, flow), "watching a socket");
 }
 
 std::vector<LinkCounters> TcpTransport::links() const {
@@ -95,9 +84,7 @@ std::vector<LinkCounters> TcpTransport::links() const {
 }
 
 void TcpTransport::use(std::unique_ptr<Reconnector> reconnector) {
-  poller_.add(reconnector->poll_descriptor(), {.kind = PollSource::Kind::new_connections},
-              "watching for connections");
-  reconnector_ = std::move(reconnector);
+  replacements_.use(std::move(reconnector));
 }
 
 void TcpTransport::carry_by(std::uint64_t number, std::unique_ptr<FlowCarrier> carrier,
@@ -166,7 +153,7 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
-  if (!waiting_.empty()) return false;
+  if (polling_.has_waiting()) return false;
   for (const auto& network : networks_)
     if (!network->may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
@@ -209,7 +196,7 @@ void TcpTransport::receive(Incoming& message) {
     return refuse(message.peer, e);
   }
   if (from->is_open()) resume_if_room(*from);
-  if (from->is_open() && !from->is_flushed()) write_next_turn(*from);
+  if (from->is_open() && !from->is_flushed()) polling_.write_next_turn(from->rank());
 }
 
 bool TcpTransport::send_now(Outgoing& message) {
@@ -247,7 +234,7 @@ void TcpTransport::send_control(Rank rank, TcpFrameKind kind, std::span<const st
 void TcpTransport::watch_process(Rank rank, UniqueFd process) {
   poller_.add(process.get(), {.rank = rank, .kind = PollSource::Kind::process},
               "watching a process");
-  watch_of(rank).process = std::move(process);
+  process_of(rank) = std::move(process);
 }
 
 bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
@@ -264,7 +251,8 @@ bool TcpTransport::is_quiet() const noexcept {
   };
   const bool are_others_quiet =
       std::ranges::all_of(networks_, [](const auto& network) { return network->is_quiet(); });
-  return paused_ == 0 && are_others_quiet && std::ranges::all_of(peers_, [&](const auto& known) {
+  return !polling_.has_paused() && are_others_quiet &&
+         std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() ||
                   (known->is_flushed() && !known->has_queued() && !known->has_unconfirmed() &&
                    std::ranges::all_of(known->flows(), has_arrived));
@@ -277,11 +265,9 @@ std::vector<int> TcpTransport::descriptors() const {
     if (!peers_[r]) continue;
     for (const auto& flow : peers_[r]->flows())
       if (flow->is_open() && flow->socket() >= 0) all.push_back(flow->socket());
-    if (watches_[r].process) all.push_back(watches_[r].process.get());
-    for (const UniqueFd& socket : watches_[r].last_connections)
-      all.push_back(socket.get());
+    if (processes_[r]) all.push_back(processes_[r].get());
   }
-  if (reconnector_) std::ranges::copy(reconnector_->descriptors(), std::back_inserter(all));
+  std::ranges::copy(replacements_.descriptors(), std::back_inserter(all));
   for (const auto& network : networks_)
     std::ranges::copy(network->descriptors(), std::back_inserter(all));
   return all;
@@ -290,49 +276,15 @@ std::vector<int> TcpTransport::descriptors() const {
 void TcpTransport::write(TcpPeer& peer) {
   try {
     peer.write();
-    poll_for_writing(peer);
+    polling_.poll_for_room(peer);
+    if (peer.is_held_back()) polling_.write_next_turn(peer.rank());
   } catch (const Error&) {
     // The other side may have sent its reason before it went: reading finds it, and ends there too.
   }
 }
 
-/// Watches the connections that are full, and no others.
-void TcpTransport::poll_for_writing(TcpPeer& peer) {
-  auto& flows = peer.flows();
-  for (std::size_t f = 0; f < flows.size(); ++f) {
-    const bool wants = !flows[f]->is_idle();
-    if (wants == flows[f]->wants_to_write) continue;
-    flows[f]->wants_to_write = wants;
-    poll_for(peer, f);
-  }
-  if (peer.is_held_back()) write_next_turn(peer);
-}
-
-void TcpTransport::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
-  const Flow& one = *peer.flows()[flow];
-  if (!one.is_open() || one.socket() < 0) return;
-  poller_.change(one.socket(), connection_of(peer, flow),
-                 {.in_bytes = !watch_of(peer.rank()).is_paused, .in_room = one.wants_to_write});
-}
-
-/// A peer that is too far ahead waits: its connections fill up, and then it cannot send.
-void TcpTransport::pause_if_full(TcpPeer& peer) {
-  Watch& watch = watch_of(peer.rank());
-  if (watch.is_paused || !peer.is_open() || peer.may_read()) return;
-  watch.is_paused = true;
-  ++paused_;
-  for (std::size_t f = 0; f < peer.flows().size(); ++f)
-    poll_for(peer, f);
-}
-
 void TcpTransport::resume_if_room(TcpPeer& peer) {
-  Watch& watch = watch_of(peer.rank());
-  if (!watch.is_paused || !peer.may_read()) return;
-  watch.is_paused = false;
-  --paused_;
-  for (std::size_t f = 0; f < peer.flows().size(); ++f)
-    poll_for(peer, f);
-  // What has been read ahead makes no socket readable.
+  if (!polling_.resume_if_room(peer)) return;
   for (std::size_t f = 0; peer.is_open() && f < peer.flows().size(); ++f)
     read(peer.rank(), f);
 }
@@ -340,8 +292,8 @@ void TcpTransport::resume_if_room(TcpPeer& peer) {
 /// Handles the end of a peer's process. The bytes that it sent before are still in its connections.
 void TcpTransport::process_ended(Rank rank) {
   TcpPeer* const from = peer(rank);
-  events_.closing(watch_of(rank).process.get());
-  UniqueFd ended = std::move(watch_of(rank).process);
+  events_.closing(process_of(rank).get());
+  UniqueFd ended = std::move(process_of(rank));
   if (from == nullptr) return;
   from->read_to_the_end();
   read_the_rest(*from, kNoFlow);
@@ -349,22 +301,16 @@ void TcpTransport::process_ended(Rank rank) {
     lose(rank, why_ended(*from, Error(ErrorKind::remote, "its process has ended")));
 }
 
-/// Makes the next turn write to a peer. A full connection needs no turn: its room is polled for.
-void TcpTransport::write_next_turn(TcpPeer& peer) {
-  if (!std::exchange(watch_of(peer.rank()).is_waiting, true)) waiting_.push_back(peer.rank());
-}
-
-/// Writes to the peers of write_next_turn; returns whether there were any.
+/// Writes to the peers that wait for this turn. Returns true if there were any.
 bool TcpTransport::write_waiting() {
-  const bool has_some = !waiting_.empty();
-  for (const Rank rank : std::exchange(waiting_, {})) {
-    watch_of(rank).is_waiting = false;
+  const std::vector<Rank> waiting = polling_.take_waiting();
+  for (const Rank rank : waiting) {
     TcpPeer* const to = peer(rank);
     if (to == nullptr) continue;
     to->next_turn();
     write(*to);
   }
-  return has_some;
+  return !waiting.empty();
 }
 
 bool TcpTransport::progress() {
@@ -373,8 +319,8 @@ bool TcpTransport::progress() {
   for (const auto& network : networks_)
     has_moved = network->progress() || has_moved;
   if (confirmation_ == Confirmation::of_frames) look_at_connections();
-  for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
-    if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
+  for (std::size_t r = 0; polling_.has_paused() && r < peers_.size(); ++r)
+    if (peers_[r] && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   turns_in_vain_ = has_moved ? 0 : std::min(turns_in_vain_ + 1, kTurnsOfPatience);
   return has_moved;
 }
@@ -389,7 +335,7 @@ bool TcpTransport::read_ready() {
     const Rank rank = ready.source.rank;
     switch (ready.source.kind) {
       case PollSource::Kind::new_connections:
-        add_made();
+        replacements_.add_made();
         break;
       case PollSource::Kind::network:
         break;  // Networks are looked at in each turn.
@@ -413,7 +359,7 @@ bool TcpTransport::move(const Readiness& ready, UnaskedChunks unasked) {
     write(*peer(rank));
   }
   if (!ready.has_news) return ready.has_room;
-  if (watch_of(rank).is_paused && peer(rank) != nullptr) {
+  if (polling_.is_paused(rank) && peer(rank) != nullptr) {
     peer(rank)->read_to_the_end();
     resume_if_room(*peer(rank));
   }
@@ -425,18 +371,18 @@ bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
   if (from == nullptr) return false;
   try {
     const bool has_moved = from->read(flow, unasked);
-    close_retired(*from);
+    replacements_.close_retired(*from);
     take_cards(*from);
     if (has_moved) {
       from->next_turn();
       write(*from);  // What the peer has asked for, too.
     }
-    pause_if_full(*from);
+    polling_.pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {
     const bool has_ended = from->flows()[flow]->has_ended();
     if (has_ended && from->can_spare(flow)) {
-      give_up(*from, flow, e.what());
+      replacements_.give_up(*from, flow, e.what());
       return true;
     }
     from->read_to_the_end();
@@ -460,45 +406,6 @@ void TcpTransport::take_cards(TcpPeer& from) {
   }
 }
 
-void TcpTransport::give_up(TcpPeer& peer, std::size_t flow, const std::string& reason) {
-  peer.retire(flow, reason);
-  close_retired(peer);
-  write(peer);
-}
-
-void TcpTransport::close_retired(TcpPeer& peer) noexcept {
-  for (TcpPeer::RetiredFlow& flow : peer.take_retired()) {
-    links_.given_up(peer.rank(), *flow.link, flow.reason);
-    if (!flow.socket) continue;
-    poller_.remove(flow.socket.get());
-    if (peer.has_connection())
-      events_.closing(flow.socket.get());
-    else
-      watch_of(peer.rank()).last_connections.push_back(std::move(flow.socket));
-  }
-}
-
-void TcpTransport::close_last_connections(Rank rank) noexcept {
-  for (const UniqueFd& socket : watch_of(rank).last_connections)
-    events_.closing(socket.get());
-  watch_of(rank).last_connections.clear();
-}
-
-/// Adds the connections that were made in place of others.
-void TcpTransport::add_made() {
-  for (Reconnector::Made& made : reconnector_->take()) {
-    TcpPeer* const to = peer(made.peer);
-    if (to == nullptr || to->flows().size() >= kMostConnections) continue;
-    LinkCounters& link = links_.of(made.socket.get());
-    links_.made_anew(made.peer, link);
-    events_.opened(made.socket.get());
-    to->add(std::make_unique<TcpFlow>(std::move(made.socket), link));
-    poll_new(*to, to->flows().size() - 1);
-    close_last_connections(made.peer);
-    write(*to);
-  }
-}
-
 void TcpTransport::look_at_connections() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
@@ -506,7 +413,8 @@ void TcpTransport::look_at_connections() {
   replace_failed(now);
   for (const auto& network : networks_)
     network->look(now);
-  give_up_silent_connections();
+  for (const auto& known : peers_)
+    if (known && known->is_open()) replacements_.give_up_silent(*known);
 }
 
 /// Requests others in place of the connections and flows that have ended though their peer went on.
@@ -514,77 +422,15 @@ void TcpTransport::replace_failed(std::chrono::steady_clock::time_point now) {
   const auto is_there = [this](Rank rank) { return peer(rank) != nullptr; };
   for (const TcpLinks::Failure& failed : links_.take_failures(is_there)) {
     const bool is_connection = !failed.address.empty();
-    if (is_connection && reconnector_) reconnector_->replace(failed.peer, failed.address);
+    if (is_connection) replacements_.request(failed.peer, failed.address);
     for (const auto& network : networks_)
       if (&network->link() == failed.link) network->failed(failed.peer, now);
   }
 }
 
-/// Gives up the connections whose network does not carry anything any more, while others do.
-void TcpTransport::give_up_silent_connections() {
-  for (const auto& known : peers_) {
-    if (!known || !known->is_open()) continue;
-    auto& flows = known->flows();
-    const bool is_heard = look_for_silence(*known);
-    for (std::size_t f = 0; is_heard && f < flows.size(); ++f)
-      if (flows[f]->silent_looks >= kLooksForSilence && known->can_spare_silent(f)) {
-        const std::string reason = std::string("silent for ") + flows[f]->silence();
-        links_.warn_of_failure(known->rank(), flows[f]->link(), reason);
-        give_up(*known, f, reason);
-      }
-  }
-}
-
-/// Counts the looks at which each flow was silent, and returns whether another was not. The
-/// silence of a flow by another network counts only if the peer answers by a connection: else it
-/// may be busy.
-bool TcpTransport::look_for_silence(TcpPeer& peer) {
-  bool is_heard = false;
-  bool does_answer = false;
-  bool must_answer = false;
-  for (const auto& flow : peer.flows()) {
-    if (!flow->is_open() || !flow->carries_notices()) continue;
-    flow->silent_looks = flow->is_silent() ? flow->silent_looks + 1 : 0;
-    is_heard = is_heard || flow->silent_looks == 0;
-    does_answer = does_answer || Flow::Clock::now() - flow->last_confirmed < kAnswerTime;
-  }
-  for (const auto& flow : peer.flows()) {
-    if (!flow->is_open() || flow->carries_notices()) continue;
-    const bool is_silent = flow->is_silent();
-    must_answer = must_answer || is_silent;
-    if (!is_silent) flow->silent_looks = 0;
-    if (is_silent && does_answer) ++flow->silent_looks;
-  }
-  if (must_answer) {
-    peer.send_control(TcpFrameKind::bell);
-    write(peer);
-  }
-  return is_heard || look_for_answers_elsewhere(peer);
-}
-
-/// No connection answers: asks by other networks, and returns whether an answer has come.
-bool TcpTransport::look_for_answers_elsewhere(TcpPeer& peer) {
-  bool is_heard = false;
-  for (std::size_t f = 0; f < peer.flows().size(); ++f) {
-    if (!peer.is_carried(f)) continue;
-    is_heard = is_heard || Flow::Clock::now() - peer.flows()[f]->last_confirmed < kAnswerTime;
-    if (peer.has_connection()) peer.ring(f);
-  }
-  write(peer);
-  return is_heard;
-}
-
-/// One connection has ended: the others may hold what was sent before.
+/// `ended` is a flow, or kNoFlow.
 void TcpTransport::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
-  for (std::size_t f = 0; f < from.flows().size(); ++f) {
-    if (f == ended) continue;
-    try {
-      while (from.read(f)) {
-      }
-    } catch (const Error&) {
-      continue;  // It has ended too, as it should.
-    }
-  }
+  from.read_the_rest(ended);
   for (const auto& network : networks_)
     network->read_last(from);
 }
@@ -607,7 +453,7 @@ void TcpTransport::refuse(Rank rank, const Error& error) noexcept {
 
 void TcpTransport::lose(Rank rank, const Error& error) noexcept {
   TcpPeer& gone = *peers_[static_cast<std::size_t>(rank.value)];
-  if (std::exchange(watch_of(rank).is_paused, false)) --paused_;
+  polling_.forget(rank);
   // A process that was forked without the C library may hold the connection open, and then closing
   // it would not take it out of what is polled.
   for (const auto& flow : gone.flows()) {
@@ -616,8 +462,7 @@ void TcpTransport::lose(Rank rank, const Error& error) noexcept {
     events_.closing(flow->socket());
   }
   gone.close();
-  close_last_connections(rank);
-  if (reconnector_) reconnector_->forget(rank);
+  replacements_.forget(rank);
   for (const auto& network : networks_)
     network->forget(rank);
   events_.lost(rank, error);

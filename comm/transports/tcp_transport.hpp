@@ -11,6 +11,8 @@
 #include "comm/transports/tcp_links.hpp"
 #include "comm/transports/tcp_peer.hpp"
 #include "comm/transports/tcp_poller.hpp"
+#include "comm/transports/tcp_polling.hpp"
+#include "comm/transports/tcp_replacements.hpp"
 
 namespace fastgpu::comm {
 
@@ -75,16 +77,6 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   void watch_process(Rank peer, UniqueFd process);
 
  private:
-  /// How one peer is polled.
-  struct Watch {
-    UniqueFd process{};  ///< Absent for a peer of another host.
-    /// The last connection, which was given up. It is closed once there is another one: its end
-    /// would be that of this rank, if it came before the notice by another network.
-    std::vector<UniqueFd> last_connections{};
-    bool is_paused = false;   ///< True while it is not read.
-    bool is_waiting = false;  ///< True while the next turn is to write to it.
-  };
-
   // CarrierHub.
   Rank self() const noexcept override { return self_; }
   int size() const noexcept override { return static_cast<int>(peers_.size()); }
@@ -98,28 +90,15 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   void unwatch(int descriptor) noexcept override;
 
   void send_control(Rank peer, TcpFrameKind kind, std::span<const std::byte> bytes);
-  Watch& watch_of(Rank rank) { return watches_[static_cast<std::size_t>(rank.value)]; }
-  void poll_for(TcpPeer& peer, std::size_t flow) noexcept;
-  void pause_if_full(TcpPeer& peer);
   void resume_if_room(TcpPeer& peer);
+  UniqueFd& process_of(Rank rank) { return processes_[static_cast<std::size_t>(rank.value)]; }
   void process_ended(Rank rank);
-  void poll_for_writing(TcpPeer& peer);
-  void write_next_turn(TcpPeer& peer);
   bool write_waiting();
   bool read_ready();
   bool move(const Readiness& ready, UnaskedChunks unasked);
   void take_cards(TcpPeer& from);
-  void give_up(TcpPeer& peer, std::size_t flow, const std::string& reason);
-  void close_retired(TcpPeer& peer) noexcept;
-  void close_last_connections(Rank rank) noexcept;
-  void poll_new(TcpPeer& peer, std::size_t flow);
-  void add_made();
   void look_at_connections();
   void replace_failed(std::chrono::steady_clock::time_point now);
-  void give_up_silent_connections();
-  bool look_for_silence(TcpPeer& peer);
-  bool look_for_answers_elsewhere(TcpPeer& peer);
-  /// `ended` is a flow, or kNoFlow.
   void read_the_rest(TcpPeer& from, std::size_t ended) noexcept;
   void refuse(Rank peer, const Error& error) noexcept;
   void lose(Rank peer, const Error& error) noexcept;
@@ -127,18 +106,18 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   TransportEvents& events_;
   Confirmation confirmation_;
   TcpPoller poller_;
+  TcpPolling polling_;
   UnaskedBytes unasked_;
   Rank self_{};
   std::vector<std::unique_ptr<CarriedNetwork>>
       networks_{};                               ///< The networks beside the connections.
   std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< The peers, by rank; null for this rank.
-  std::vector<Watch> watches_;                   ///< The watches, by rank.
-  std::vector<Rank> waiting_{};                  ///< Peers that the next turn writes to.
-  int paused_ = 0;                               ///< Peers.
-  int turns_in_vain_ = 0;                        ///< The last ones, in which nothing moved.
+  /// The processes of this host that are peers, by rank; absent for those of other hosts.
+  std::vector<UniqueFd> processes_;
+  int turns_in_vain_ = 0;  ///< The last ones, in which nothing moved.
   int most_flows_ = 1;
   TcpLinks links_;
-  std::unique_ptr<Reconnector> reconnector_{};  ///< Null: no connection is replaced.
+  TcpReplacements replacements_;
   /// The time from which the health of connections is looked at again.
   std::chrono::steady_clock::time_point next_look_{};
 };
