@@ -21,10 +21,6 @@ constexpr auto kAbortTimeout = 500ms;
 
 constexpr unsigned kDirectRunsBetweenLooks = 256;
 
-std::string name_of(Rank rank) {
-  return "rank " + std::to_string(rank.value);
-}
-
 std::uint64_t call_number(MessageTag tag) {
   return tag.value >> 28;
 }
@@ -112,7 +108,7 @@ void Runner::on_answer(Rank from, std::span<const std::byte> answer) {
 
 void Runner::on_abort(Rank from, std::span<const std::byte> reason) {
   if (trouble_ || reason.empty()) return;
-  trouble_ = error_of_abort(reason, name_of(from));
+  trouble_ = error_of_abort(reason, from);
   is_trouble_known_ = true;
 }
 

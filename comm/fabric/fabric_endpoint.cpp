@@ -200,8 +200,7 @@ class Found {
 /// Returns why this machine's devices carry no messages, and the remedy. Empty if it has none and
 /// need not.
 std::string lack_of(const RdmaDevices& devices, const FabricSettings& settings) {
-  if (devices.ports.empty())
-    return settings.is_required ? "this machine has no RDMA device (/sys/class/infiniband)" : "";
+  if (devices.ports.empty()) return settings.is_required ? std::string(kNoFabricAsked) : "";
   const std::string obstacle = obstacle_of(devices);
   return obstacle.empty() ? kNoProvider : obstacle;
 }

@@ -99,6 +99,10 @@ struct FabricSite {
   int turn = 0;        ///< Ranks of a machine take devices in turn that are alike to them.
 };
 
+/// The reason for no endpoint where nothing has asked for one.
+constexpr std::string_view kNoFabricAsked =
+    "FASTGPU_COMM_FABRIC is not set, and the machine has no RDMA device (/sys/class/infiniband)";
+
 struct OpenedEndpoint {
   std::unique_ptr<FabricEndpoint> endpoint{};  ///< Null where a fabric is only welcome and missing.
   /// The reason why no RDMA device carries messages, and the remedy. It is set on a machine that

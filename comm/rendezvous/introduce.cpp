@@ -102,17 +102,13 @@ TriedWays open_ways(const Connections& connections, const Wishes& wishes) {
   return ways;
 }
 
-/// Returns the address in shared memory, empty for none.
-std::vector<std::byte> address_of(const TriedWays& ways) {
-  return ways.shared ? ways.shared->address() : std::vector<std::byte>();
-}
-
-/// Returns the cards of the fabrics by number of their device, empty for none.
-std::vector<std::vector<std::byte>> cards_of(const TriedWays& ways) {
-  std::vector<std::vector<std::byte>> cards;
-  for (const FabricTransport* const fabric : ways.fabrics())
-    cards.push_back(fabric == nullptr ? std::vector<std::byte>() : fabric->own_card());
-  return cards;
+/// Returns the ways for the other ranks.
+Ways ways_to_this_rank(const TriedWays& tried, const Wishes& wishes) {
+  Ways ways{.lack = reason_for_no_fabric(tried.first, wishes)};
+  if (tried.shared) ways.address = tried.shared->address();
+  for (const FabricTransport* const fabric : tried.fabrics())
+    ways.cards.push_back(fabric == nullptr ? std::vector<std::byte>() : fabric->own_card());
+  return ways;
 }
 
 void keep(Connections& connections, TriedWays&& ways) {
@@ -285,7 +281,9 @@ std::vector<Introduction> exchange_introductions(Round& round, std::size_t ranks
   std::vector<Introduction> all(ranks);
   round.exchange(std::vector(ranks, mine),
                  [&](std::size_t r, const Introduction& theirs) { all[r] = theirs; });
-  round.for_others([&](std::size_t r) { check_has_come(all[r], {static_cast<int>(r)}); });
+  for (std::size_t r = 0; r < ranks; ++r)
+    if (const auto reason = farewell_in(all[r], {static_cast<int>(r)}); !reason.empty())
+      throw Error(ErrorKind::remote, reason);
   return all;
 }
 
@@ -328,9 +326,10 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
                          .wished = std::vector<int>(ranks, 0),
                          .may_measure = std::vector<bool>(ranks)};
   std::string reason;  // The first rank's by TCP.
+  std::map<Rank, std::string> unreached;
   Objection objection;
 
-  const Introduction mine = introduction_of(address_of(ways), cards_of(ways), wishes);
+  const Introduction mine = introduction_of(ways_to_this_rank(ways, wishes), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
@@ -349,6 +348,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
       check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
     });
     if (reason.empty()) reason = reason_for_tcp(rank, ways.first, introductions[r]);
+    unreached[rank] = lack_between(ways.first, introductions[r], wishes);
   });
   const auto failed = [&](Rank rank, const std::string& why) {
     const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
@@ -356,12 +356,13 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
       if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
     });
     if (reason.empty()) reason = text;
+    unreached.emplace(rank, ": " + text);
   };
   for (FabricTransport* const fabric : ways.fabrics())
     meet_by_fabric(fabric, ranks, round, deadline, failed);
   const std::string software = ways.first.transport ? ways.first.lack : "";
   keep(connections, std::move(ways));
-  objection.keep_error_of("", [&] { check_requirement(connections, wishes, reason, software); });
+  objection.keep_error_of("", [&] { check_requirement(connections, wishes, unreached, software); });
   connections.topology = exchange_topology(connections, round, objection);
   connections.network_report = network_report(connections, reason, software);
   connections.are_sockets_spared = takes_several_devices(wishes);

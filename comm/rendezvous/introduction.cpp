@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kHead = 6;
 constexpr std::size_t kMaxAddress = 255;
 constexpr std::size_t kCard = kHead + kMaxAddress;
-constexpr std::size_t kFurther = kCard + 1 + fabric::kMaxCard;
+constexpr std::size_t kLack = kCard + 1 + fabric::kMaxCard;
+constexpr std::size_t kMaxLack = 255;
+constexpr std::size_t kFurther = kLack + 1 + kMaxLack;
 constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpointBytes;
 constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
 static_assert(kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom == kIntroductionBytes);
@@ -26,9 +28,21 @@ void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
   std::ranges::copy(bytes, into.begin() + static_cast<std::ptrdiff_t>(bytes_at));
 }
 
+/// Puts as much of a sentence as there is room for.
+void put_text(Introduction& into, std::size_t length_at, std::size_t bytes_at,
+              const std::string& text, std::size_t most) {
+  put(into, length_at, bytes_at, std::as_bytes(std::span(text).first(std::min(text.size(), most))));
+}
+
 std::span<const std::byte> bytes_in(const Introduction& from, std::size_t length_at,
                                     std::size_t bytes_at) {
   return std::span(from).subspan(bytes_at, std::to_integer<std::size_t>(from[length_at]));
+}
+
+/// Returns a sentence, safe on a terminal.
+std::string text_in(const Introduction& from, std::size_t length_at, std::size_t bytes_at) {
+  const auto bytes = bytes_in(from, length_at, bytes_at);
+  return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, bytes.size());
 }
 
 /// Returns the place of the length of a device's card.
@@ -38,21 +52,20 @@ std::size_t place_of_card(std::size_t device) {
 
 }  // namespace
 
-Introduction introduction_of(std::span<const std::byte> address,
-                             const std::vector<std::vector<std::byte>>& cards,
-                             const Wishes& wishes) {
+Introduction introduction_of(const Ways& ways, const Wishes& wishes) {
   Introduction mine{};
   mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
   mine[3] = static_cast<std::byte>(wishes.may_measure);
   mine[4] = static_cast<std::byte>(wishes.algorithm ? 1 + static_cast<int>(*wishes.algorithm) : 0);
   mine[5] = static_cast<std::byte>(wishes.collectives);
-  put(mine, 0, kHead, address);
-  mine[kDevices] = static_cast<std::byte>(cards.size() - 1);
-  for (std::size_t device = 0; device < cards.size(); ++device) {
+  put(mine, 0, kHead, ways.address);
+  mine[kDevices] = static_cast<std::byte>(ways.cards.size() - 1);
+  for (std::size_t device = 0; device < ways.cards.size(); ++device) {
     const std::size_t place = place_of_card(device);
-    put(mine, place, place + 1, cards[device]);
+    put(mine, place, place + 1, ways.cards[device]);
   }
+  put_text(mine, kLack, kLack + 1, ways.lack, kMaxLack);
   mine[kFurther] = static_cast<std::byte>(wishes.further.size());
   auto place = mine.begin() + kFurther + 1;
   for (const Endpoint& each : wishes.further)
@@ -63,8 +76,7 @@ Introduction introduction_of(std::span<const std::byte> address,
 Introduction farewell_of(const Error& reason) {
   Introduction mine{};
   mine[3] = kFailed;
-  const std::string text = std::string(reason.what()).substr(0, kMaxAddress);
-  put(mine, 0, kHead, std::as_bytes(std::span(text)));
+  put_text(mine, 0, kHead, reason.what(), kMaxAddress);
   return mine;
 }
 
@@ -84,15 +96,12 @@ std::span<const std::byte> card_in(const Introduction& from, std::size_t device)
   return bytes_in(from, place_of_card(device), place_of_card(device) + 1);
 }
 
-std::string said_by(const std::string& sentence, Rank rank) {
-  return sentence + " (rank " + std::to_string(rank.value) + " says so)";
+std::string lack_in(const Introduction& theirs) {
+  return text_in(theirs, kLack, kLack + 1);
 }
 
-void check_has_come(const Introduction& theirs, Rank rank) {
-  if (theirs[3] != kFailed) return;
-  const auto reason = bytes_in(theirs, 0, kHead);
-  const std::string text(reinterpret_cast<const char*>(reason.data()), reason.size());
-  throw Error(ErrorKind::remote, said_by(printable(text, kMaxAddress), rank));
+std::string farewell_in(const Introduction& theirs, Rank rank) {
+  return theirs[3] == kFailed ? said_by(text_in(theirs, 0, kHead), rank) : "";
 }
 
 std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,

@@ -19,32 +19,35 @@ namespace fastgpu::comm {
 /// Length of the address in shared memory, flows (0 for the usual number), transport, whether the
 /// rank would measure its networks (or that it cannot go on: then the reason is in place of the
 /// address), algorithm (0 if none is named), library of collectives, address; length of the card
-/// for the fabric, card; number of further networks, addresses there; number of further devices of
-/// fabrics, and for each the length of its card, card.
-constexpr std::size_t kIntroductionBytes = 6 + 255 + 1 + fabric::kMaxCard + 1 +
+/// for the fabric, card; length of the reason for which there is no card, reason; number of further
+/// networks, addresses there; number of further devices of fabrics, and for each the length of its
+/// card, card.
+constexpr std::size_t kIntroductionBytes = 6 + 255 + 1 + fabric::kMaxCard + 1 + 255 + 1 +
                                            (kMostInterfaces - 1) * kEndpointBytes + 1 +
                                            (fabric::kMostDevices - 1) * (1 + fabric::kMaxCard);
 using Introduction = std::array<std::byte, kIntroductionBytes>;
 
-/// Returns the introduction of a rank. `address` is that in shared memory, and `cards` are those of
-/// its fabrics by number of their device; empty for a missing one.
-Introduction introduction_of(std::span<const std::byte> address,
-                             const std::vector<std::vector<std::byte>>& cards,
-                             const Wishes& wishes);
+/// The ways in which a rank can be reached.
+struct Ways {
+  std::vector<std::byte> address{};             ///< In shared memory; empty for none.
+  std::vector<std::vector<std::byte>> cards{};  ///< By number of the fabric's device; empty: none.
+  std::string lack{};  ///< The reason for which the first card is missing; empty if it is not.
+};
+
+Introduction introduction_of(const Ways& ways, const Wishes& wishes);
 
 /// Returns the introduction of a rank that cannot go on, which has the reason.
 Introduction farewell_of(const Error& reason);
 
 std::span<const std::byte> address_in(const Introduction& theirs);
 std::span<const std::byte> card_in(const Introduction& theirs, std::size_t device);
+/// Returns the reason for which a rank has taken no fabric; empty if it has.
+std::string lack_in(const Introduction& theirs);
 int flows_in(const Introduction& theirs);
 bool may_measure_in(const Introduction& theirs);
 
-/// Returns the sentence with the rank that it is from.
-std::string said_by(const std::string& sentence, Rank rank);
-
-/// Throws ErrorKind::remote if this is the introduction of a rank that cannot go on.
-void check_has_come(const Introduction& theirs, Rank rank);
+/// Returns the reason of a rank that cannot go on; empty for one that can.
+std::string farewell_in(const Introduction& theirs, Rank rank);
 
 /// Returns a rank's addresses on further networks. Throws ErrorKind::usage if they are not as many
 /// as this rank's.

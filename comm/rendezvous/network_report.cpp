@@ -7,6 +7,7 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "comm/fabric/card.hpp"
+#include "comm/fabric/fabric_endpoint.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -70,6 +71,21 @@ std::string report_of_slow_network(const Connections& connections, const Substit
 
 }  // namespace
 
+std::string reason_for_no_fabric(const FabricAttempt& fabric, const Wishes& wishes) {
+  if (fabric.transport) return {};
+  if (!fabric.lack.empty()) return fabric.lack;
+  if (wishes.fabric.need == fabric::FabricNeed::none) return "FASTGPU_COMM_FABRIC is 'off'";
+  return std::string(fabric::kNoFabricAsked);
+}
+
+std::string lack_between(const FabricAttempt& fabric, const Introduction& theirs,
+                         const Wishes& wishes) {
+  if (!fabric.transport) return ": " + reason_for_no_fabric(fabric, wishes);
+  const std::string lack = lack_in(theirs);
+  if (!lack.empty()) return ", which has taken none: " + lack;
+  return ": " + mismatch_of(fabric.transport.get(), theirs).reason;
+}
+
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
   if (wishes.fabric.need != fabric::FabricNeed::must) return;
@@ -96,7 +112,7 @@ bool is_by_fabric(const Connections& connections, Rank rank) {
 }
 
 void check_requirement(const Connections& connections, const Wishes& wishes,
-                       const std::string& reason, const std::string& software) {
+                       const std::map<Rank, std::string>& unreached, const std::string& software) {
   if (!wishes.fabric.is_required) return;
   for (Rank rank{0}; rank.value < connections.size; ++rank.value) {
     if (rank == connections.rank) continue;
@@ -109,11 +125,11 @@ void check_requirement(const Connections& connections, const Wishes& wishes,
                       ", which uses no such device, carries messages to rank " +
                       std::to_string(rank.value) + ": " + software);
     if (is_by_fabric(connections, rank)) continue;
-    throw Error(ErrorKind::capacity, "rank " + std::to_string(connections.rank.value) +
-                                         ": FASTGPU_COMM_REQUIRE is 'fabric', but none carries "
-                                         "messages to rank " +
-                                         std::to_string(rank.value) +
-                                         (reason.empty() ? "" : ": " + reason));
+    const auto end = unreached.find(rank);
+    throw Error(ErrorKind::capacity,
+                name_of(connections.rank) +
+                    ": FASTGPU_COMM_REQUIRE is 'fabric', but no fabric carries messages to " +
+                    name_of(rank) + (end == unreached.end() ? "" : end->second));
   }
 }
 

@@ -2,6 +2,7 @@
 // one of the machine.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,14 @@ struct FabricAttempt {
   std::string lack{};  ///< That of fabric::OpenedEndpoint.
 };
 
+/// Returns the reason for which this rank has taken no fabric; empty if it has.
+std::string reason_for_no_fabric(const FabricAttempt& fabric, const Wishes& wishes);
+
+/// Returns why no fabric connects this rank with another, as the end of a sentence on the other:
+/// ", which has taken none: ..." or ": ...".
+std::string lack_between(const FabricAttempt& fabric, const Introduction& theirs,
+                         const Wishes& wishes);
+
 /// Throws ErrorKind::usage, on both sides, where a fabric is a must and two ranks have none
 /// together.
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
@@ -28,10 +37,10 @@ std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introdu
 bool is_by_fabric(const Connections& connections, Rank rank);
 
 /// Throws ErrorKind::capacity if a fabric is required, and does not reach a rank that shares no
-/// memory with this one. `software` is empty, or says why a fabric without a device was taken,
-/// which the user has not named.
+/// memory with this one. `unreached` has the ends of its sentence, as of lack_between(). `software`
+/// is empty, or says why a fabric without a device was taken, which the user has not named.
 void check_requirement(const Connections& connections, const Wishes& wishes,
-                       const std::string& reason, const std::string& software);
+                       const std::map<Rank, std::string>& unreached, const std::string& software);
 
 /// Returns the report on TCP, or on a fabric in software; both reasons may be empty.
 std::string network_report(const Connections& connections, const std::string& reason_for_tcp,

@@ -18,8 +18,11 @@ says() {
 says "no 'pigeon' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)" FASTGPU_COMM_FABRIC=pigeon -- compare 2
 says ", FASTGPU_COMM_FABRIC_DEVICE): there is net, " FASTGPU_COMM_FABRIC=pigeon -- compare 2
 says "; FI_PROVIDER is 'shm', which may hide it" FASTGPU_COMM_FABRIC=net FI_PROVIDER=shm -- compare 2
-says "(rank 1 says so)" FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER=pigeon -- differ 2
+says "rank 0: rank 1: no 'pigeon' is usable here" FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER=pigeon -- differ 2
 says "but only net, which uses no such device, carries messages to rank " FASTGPU_COMM_REQUIRE=fabric -- meet 2
+[ -e /sys/class/infiniband ] ||
+  says "rank 0: FASTGPU_COMM_REQUIRE is 'fabric', but no fabric carries messages to rank 1, which has taken none: FASTGPU_COMM_FABRIC is not set, and the machine has no RDMA device" \
+    FASTGPU_COMM_REQUIRE=fabric FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER= -- automatic 2
 says "no 'net' on 'eth77' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE): there is " \
   FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=eth77 -- compare 2
 says "FASTGPU_COMM_FABRIC_PUT is 'd', not one of auto, a, b, c, none" FASTGPU_COMM_FABRIC_PUT=d -- compare 2

@@ -549,7 +549,7 @@ int time_both(Communicator& tcp, Communicator& fabric) {
 
 /// Prints what a job without settings takes, or why it takes TCP.
 int take_automatically(const Group& group, int rank) {
-  JobPlace place = place_of(group, rank, NetworkTransport::automatic);
+  JobPlace place = place_of(group, rank, NetworkTransport::automatic, rank == 1);
   place.fabric.need = fabric::FabricNeed::welcome;
   Connections connections = join(place);
   const std::string taken = connections.fabric ? connections.fabric->traits().provider : "tcp";
