@@ -47,13 +47,17 @@ std::string processes_text(std::span<const NodeRanks> placement, const std::set<
   return "torchrun on " + nodes;
 }
 
-std::string size_text(std::span<const NodeRanks> placement) {
-  if (!is_of_torchrun(placement))
-    return counted(static_cast<std::size_t>(total_ranks(placement)), "rank");
-  std::size_t workers = 0;
+int program_ranks(std::span<const NodeRanks> placement) {
+  if (!is_of_torchrun(placement)) return total_ranks(placement);
+  int workers = 0;
   for (const NodeRanks& node : placement)
-    workers += static_cast<std::size_t>(node.workers);
-  return counted(workers, "worker");
+    workers += node.workers;
+  return workers;
+}
+
+std::string size_text(std::span<const NodeRanks> placement) {
+  const bool has_workers = is_of_torchrun(placement);
+  return counted(program_ranks(placement), has_workers ? "worker" : "rank");
 }
 
 std::string ranks_of_node(std::span<const NodeRanks> placement, std::size_t index) {

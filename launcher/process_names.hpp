@@ -25,6 +25,9 @@ std::string process_on_node(std::span<const NodeRanks> placement, int rank);
 /// Returns "rank 3" and "ranks 0-2, 4", or "torchrun on demo-0, demo-1".
 std::string processes_text(std::span<const NodeRanks> placement, const std::set<int>& ranks);
 
+/// Returns the number of ranks of the program; with torchrun, that of its workers.
+int program_ranks(std::span<const NodeRanks> placement);
+
 /// Returns "4 ranks", or "4 workers".
 std::string size_text(std::span<const NodeRanks> placement);
 

@@ -50,6 +50,11 @@ class Ui {
   bool wants_document() const noexcept {
     return format_ == Format::json || format_ == Format::yaml;
   }
+  /// Returns true if a table is shown with its wide columns, or sorted by a column, which may be
+  /// one of them.
+  bool wants_wide_columns() const noexcept {
+    return format_ == Format::wide || !table_style_.sort_by.empty();
+  }
   /// Returns true if anything has been written to stdout.
   bool has_answered() const noexcept { return answered_; }
   /// Reserves stdout for a program: complete() adds nothing to it from now on.

@@ -2,8 +2,16 @@
 
 #include <poll.h>
 
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <map>
 #include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
 
+#include "base/cancel.hpp"
 #include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/units.hpp"
@@ -31,6 +39,51 @@ void end_waiting(Services& services, state::Job& job, JobState how, int code,
   launcher::mark_ended(services.store(), job, {.state = how, .exit_code = code, .reason = why});
 }
 
+constexpr std::string_view kGivenUp = "cancelled before its turn";
+
+/// Records that a waiting job is cancelled as soon as a stop is requested: the thread that waits
+/// may be asking nodes then, and a second Ctrl-C ends the process.
+class EndAtCancel {
+ public:
+  /// Borrows `services`.
+  EndAtCancel(Services& services, const state::Job& job)
+      : cancel_(services.cancel()),
+        directory_(services.state_directory()),
+        id_(job.id),
+        thread_([this] { wait(); }) {}
+  ~EndAtCancel() { is_over_.request(); }
+  EndAtCancel(const EndAtCancel&) = delete;
+  EndAtCancel& operator=(const EndAtCancel&) = delete;
+
+ private:
+  void wait() noexcept {
+    std::array<pollfd, 2> either = {pollfd{cancel_.fd(), POLLIN, 0},
+                                    pollfd{is_over_.fd(), POLLIN, 0}};
+    while (!cancel_.requested() && !is_over_.requested())
+      ::poll(either.data(), either.size(), -1);
+    if (!is_over_.requested()) record_end();
+  }
+
+  void record_end() noexcept try {
+    state::Store store(directory_);  // Of this thread alone.
+    store.atomically([&] {
+      auto job = store.find_job(id_);
+      if (job && job->state == JobState::queued)
+        launcher::mark_ended(
+            store, *job,
+            {.state = JobState::cancelled, .exit_code = 130, .reason = std::string(kGivenUp)});
+    });
+  } catch (const std::exception&) {
+    return;  // The thread that waits for the turn records it, too.
+  }
+
+  const Cancel& cancel_;
+  std::filesystem::path directory_;
+  std::string id_;
+  Cancel is_over_;
+  std::jthread thread_;  ///< The last member: the thread uses all others.
+};
+
 /// Returns the ids that the job starts after; none for a record that cannot be read.
 std::vector<std::string> ids_before(const state::Job& job) try {
   return job.record->spec.after;
@@ -38,29 +91,45 @@ std::vector<std::string> ids_before(const state::Job& job) try {
   return {};
 }
 
-/// Returns the jobs of the cluster that count, and those that any of them starts after; the newest
-/// first.
-std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
-  std::vector<state::Job> all = services.store().jobs();
-  const auto counts = [&](const state::Job& other) {
-    return other.cluster == job.cluster && !launcher::has_ended(other);
+/// Returns the jobs of the cluster that count among `all`, and those that any of them starts after,
+/// or that `named` has; the newest first.
+std::vector<state::Job> jobs_that_count(const std::vector<state::Job>& all,
+                                        const state::ClusterId& cluster,
+                                        const std::vector<std::string>& named) {
+  const auto counts = [&](const state::Job& job) {
+    return job.cluster == cluster && !launcher::has_ended(job);
   };
-  std::set<std::string> named;
-  const auto add = [&](const std::vector<std::string>& ids) {
-    named.insert(ids.begin(), ids.end());
-  };
-  add(ids_before(job));
-  for (const state::Job& other : all)
-    if (counts(other) && other.state == JobState::queued) add(ids_before(other));
+  std::set<std::string> before(named.begin(), named.end());
+  for (const state::Job& job : all) {
+    if (!counts(job) || job.state != JobState::queued) continue;
+    const std::vector<std::string> ids = ids_before(job);
+    before.insert(ids.begin(), ids.end());
+  }
   std::vector<state::Job> around;
-  for (state::Job& other : all) {
-    const bool is_named = named.contains(other.id) || named.contains(launcher::array_of(other.id));
-    if (!is_named && !counts(other)) continue;
+  for (const state::Job& job : all)
+    if (counts(job) || before.contains(job.id) || before.contains(launcher::array_of(job.id)))
+      around.push_back(job);
+  return around;
+}
+
+/// Returns the jobs that decide the turn of `job`, the newest first. Records the end of others that
+/// no fastgpu waits for any more.
+std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
+  auto around = jobs_that_count(services.store().jobs(), job.cluster, ids_before(job));
+  for (state::Job& other : around)
     if (other.id != job.id && is_forgotten(services, other))
       end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
-    around.push_back(std::move(other));
-  }
   return around;
+}
+
+/// Returns what a queued job waits for; nothing for a damaged record. `around` are the jobs that
+/// decide its turn.
+std::vector<std::string> waits_among(const state::Job& job,
+                                     const std::vector<launcher::NodeSlots>& nodes,
+                                     const std::vector<state::Job>& around) try {
+  return launcher::turn_of(job, nodes, around).waits_for;
+} catch (const Error&) {
+  return {};
 }
 
 /// Ends an attached job whose fastgpu has ended. Returns true if it is one.
@@ -191,19 +260,38 @@ launcher::Turn turn_now(Services& services, const state::Job& job) {
   return launcher::turn_of(job, slots_of(services.store().nodes(job.cluster)), jobs);
 }
 
+std::vector<std::vector<std::string>> waits_of(Services& services,
+                                               const std::vector<state::Job>& jobs) {
+  std::vector<std::vector<std::string>> waits(jobs.size());
+  std::map<state::ClusterId, std::vector<std::size_t>> queued;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].state == JobState::queued) queued[jobs[i].cluster].push_back(i);
+  if (queued.empty()) return waits;
+  const std::vector<state::Job> all = services.store().jobs();
+  for (const auto& [cluster, indexes] : queued) {
+    const auto around = jobs_that_count(all, cluster, {});
+    const auto nodes = slots_of(services.store().nodes(cluster));
+    for (const std::size_t i : indexes)
+      waits[i] = waits_among(jobs[i], nodes, around);
+  }
+  return waits;
+}
+
 void wait_for_turn(Services& services, state::Job& job) {
   std::vector<std::string> shown;
   Questions questions(services);
+  const EndAtCancel end_at_cancel(services, job);
   for (;;) {
+    if (services.cancel().requested()) {
+      end_waiting(services, job, JobState::cancelled, 130, std::string(kGivenUp));
+      services.cancel().check();
+    }
     const auto waits_for = begin_if_possible(services, job);
     if (waits_for.empty()) return services.messages().end_progress();
     if (waits_for != shown)
       services.messages().progress("job " + job.id + " waits for " + listed_ids(waits_for));
     shown = waits_for;
-    if (services.cancel().requested()) {
-      end_waiting(services, job, JobState::cancelled, 130, "cancelled before its turn");
-      services.cancel().check();
-    }
+    if (services.cancel().requested()) continue;
     questions.ask_about(waits_for);
     pause_or_cancel(services, kBetweenLooks);
   }

@@ -24,6 +24,11 @@ std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cl
 /// now. Records the end of waiting jobs whose fastgpu has ended.
 launcher::Turn turn_now(Services& services, const state::Job& job);
 
+/// Returns what each of the jobs waits for, in their order: the ids of jobs and arrays. Nothing for
+/// a job that is not queued, and for a damaged record.
+std::vector<std::vector<std::string>> waits_of(Services& services,
+                                               const std::vector<state::Job>& jobs);
+
 /// Waits until it is the job's turn, and records that it starts. Blocks. Throws interrupted for a
 /// cancel, of this process or of the job, and remote if a job that it starts after did not succeed
 /// or was deleted; then the job has ended.

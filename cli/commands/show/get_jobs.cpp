@@ -1,11 +1,31 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/shown_state.hpp"
+#include "cli/workflows/job_queue.hpp"
 
 namespace fastgpu::cli {
+namespace {
+
+ViewParts wanted_parts(const Ui& ui) {
+  if (ui.wants_document()) return ViewParts::all;
+  return ui.wants_wide_columns() ? ViewParts::wide_table : ViewParts::table;
+}
+
+void add_waits(Context& context, std::vector<JobAndCluster>& shown) {
+  std::vector<state::Job> jobs;
+  for (const JobAndCluster& one : shown)
+    jobs.push_back(one.job);
+  auto waits = waits_of(context, jobs);
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    shown[i].waits_for = std::move(waits[i]);
+}
+
+}  // namespace
 
 Action make_get_jobs_command(Arguments& arguments) {
   arguments.offer_table();
@@ -16,8 +36,9 @@ Action make_get_jobs_command(Arguments& arguments) {
   flag.letter = "-c";
   flag.values = Values::cluster;
   return [options, cluster](Context& context) {
-    const auto jobs = wanted_jobs(context, options->name, *cluster);
-    const ViewParts parts = context.ui().wants_document() ? ViewParts::all : ViewParts::table;
+    auto jobs = wanted_jobs(context, options->name, *cluster);
+    const ViewParts parts = wanted_parts(context.ui());
+    if (parts != ViewParts::table) add_waits(context, jobs);
     context.ui().show(view_of(jobs, std::chrono::system_clock::now(), parts));
     return 0;
   };

@@ -4,10 +4,15 @@
 #include <algorithm>
 
 #include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/json.hpp"
+#include "base/quote.hpp"
 #include "base/time_text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/shared/machine.hpp"
+#include "cli/commands/show/job_description.hpp"
 #include "cli/ui/text.hpp"
+#include "cli/workflows/name_folding.hpp"
 #include "launcher/process_names.hpp"
 #include "provision/providers.hpp"
 #include "state/record_text.hpp"
@@ -385,6 +390,45 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   return view;
 }
 
+namespace {
+
+/// What was requested for a job, and where its ranks are, as cells of a table.
+struct RequestCells {
+  std::string ranks{};
+  std::string nodes{};
+  std::string priority{};
+  std::string command{};
+};
+
+/// Returns empty cells for a record that cannot be read.
+RequestCells request_cells(const state::Job& job) try {
+  const state::JobRecord& record = *job.record;
+  const bool has_placement = record.spec.engine == state::EngineKind::mpirun;
+  std::vector<std::string> nodes;
+  for (const state::NodeRanks& node : record.placement)
+    nodes.push_back(node.node.value);
+  return {.ranks = std::to_string(launcher::program_ranks(record.placement)),
+          .nodes = has_placement ? fold_names(nodes) : record.engine_job.nodes,
+          .priority = std::to_string(record.spec.priority),
+          .command = shell_join(record.spec.argv)};
+} catch (const Error&) {  // Another version of fastgpu wrote this.
+  return {};
+}
+
+/// Returns the duration of the job; empty for one that has not started.
+std::string duration_cell(const state::Job& job, state::TimePoint now) {
+  if (job.state == state::JobState::queued) return {};
+  return to_string(std::chrono::milliseconds(duration_of(job, now)));
+}
+
+/// Returns why the job ended, or what it waits for.
+std::string reason_cell(const JobAndCluster& shown) {
+  const bool waits = shown.waits_for && !shown.waits_for->empty();
+  return waits ? "waits for " + joined(*shown.waits_for) : shown.job.reason;
+}
+
+}  // namespace
+
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewParts parts) {
   View view;
   view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
@@ -393,18 +437,29 @@ View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewPart
                         {"STATE"},
                         {"EXIT"},
                         {"AGE", false, Fit::optional},
+                        {"DURATION", true},
+                        {"RANKS", true},
+                        {"NODES", true},
+                        {"PRIORITY", true},
+                        {"COMMAND", true, Fit::prose},
                         {"REASON", true, Fit::prose}};
   view.root = document("jobs");
   view.root["jobs"] = Json::array();
   view.names.reserve(jobs.size());
   view.table.rows.reserve(jobs.size());
-  for (const auto& [job, cluster] : jobs) {
+  for (const JobAndCluster& shown : jobs) {
+    const state::Job& job = shown.job;
     view.names.push_back(job.id);
-    view.table.rows.push_back({job.id, cluster, state_cell(state_word(job)), exit_word(job),
-                               age(job.created, now), job.reason});
-    if (parts == ViewParts::table) continue;
+    const RequestCells request = parts == ViewParts::table ? RequestCells() : request_cells(job);
+    view.table.rows.push_back({job.id, shown.cluster, state_cell(state_word(job)), exit_word(job),
+                               age(job.created, now), duration_cell(job, now), request.ranks,
+                               request.nodes, request.priority, request.command,
+                               reason_cell(shown)});
+    if (parts != ViewParts::all) continue;
     Json item = to_json(job);
-    item["cluster"] = cluster;
+    item["cluster"] = shown.cluster;
+    item["duration_seconds"] = duration_of(job, now).count();
+    if (shown.waits_for) item["waits_for"] = *shown.waits_for;
     view.root["jobs"].push_back(std::move(item));
   }
   return view;

@@ -69,10 +69,13 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters);
 struct JobAndCluster {
   state::Job job;
   std::string cluster;
+  /// What a queued job waits for; absent if this is unknown.
+  std::optional<std::vector<std::string>> waits_for{};
 };
-/// A view has all of its parts, or only those that tables and names show. The others take most of
-/// the time with thousands of jobs, because they need the record of each.
-enum class ViewParts : std::uint8_t { all, table };
+/// A view has all of its parts, or only those that narrow tables and names show, or those of wide
+/// tables, too. The others take most of the time with thousands of jobs, because they need the
+/// record of each.
+enum class ViewParts : std::uint8_t { all, table, wide_table };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now,
              ViewParts parts = ViewParts::all);
 

@@ -175,6 +175,45 @@ def test_jobs_start_after_others(user):
     user.run("exec", name, "--", "test", "!", "-e", "/root/never")
 
 
+def test_the_wide_table_of_jobs_has_their_size_their_program_and_what_they_wait_for(user):
+    name = user.two_nodes()
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    detached(user, name, "waits", 1, ["echo", "a b"], "--priority", "3")
+    wide = user.run("get", "jobs", "-o", "wide").out.decode().splitlines()
+    for title in ("DURATION", "RANKS", "NODES", "PRIORITY", "COMMAND", "REASON"):
+        assert_in(title, wide[0])
+    holds, waits = (next(line for line in wide if line.startswith(job)) for job in ("h", "w"))
+    assert_in(f"{name}-[0-1]", holds)
+    assert_in("sleep 600", holds)
+    assert_in("waits for holds-1", waits)
+    assert_in(" 3 ", waits)
+    assert_in("echo 'a b'", waits)
+    ordered = user.run("get", "jobs", "--sort-by", "ranks").out.decode().splitlines()[1:]
+    assert_equal([line.split()[0] for line in ordered], ["waits-1", "holds-1"])
+    jobs = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+    assert_equal([job["waits_for"] for job in jobs], [["holds-1"], []])
+    assert_true(all(job["duration_seconds"] >= 0 for job in jobs), f"{jobs}")
+
+
+def test_a_queued_job_that_is_given_up_by_two_signals_is_cancelled(user):
+    name = user.two_nodes()
+    stays = ["sh", "-c", "trap '' TERM; while :; do sleep 0.2; done"]
+    holds = user.start(*job_words(name, 2, stays, "holds", "--grace", "20s"))
+    assert_true(within(20, lambda: state_of(user, "holds-1") == "running"), "it does not run")
+    holds.kill()
+    holds.communicate(timeout=10)
+    # It waits at the nodes until the job before it, whose fastgpu is gone, has been ended.
+    waits = user.start(*job_words(name, 2, ["true"], "waits"))
+    time.sleep(2)
+    waits.send_signal(signal.SIGINT)
+    time.sleep(0.7)
+    waits.send_signal(signal.SIGINT)
+    _, err = waits.communicate(timeout=20)
+    assert_equal(waits.returncode, 130, err.decode())
+    assert_equal(state_of(user, "waits-1"), "cancelled", err.decode())
+    user.run("cancel", "job", "holds", code=None, timeout=60)
+
+
 def test_a_job_that_others_wait_for_is_not_deleted(user):
     name = user.two_nodes()
     user.run(*job_words(name, 1, ["true"], "a"))
