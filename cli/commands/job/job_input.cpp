@@ -15,6 +15,15 @@ std::string requested_input(const RunJobOptions& options, const launcher::JobFil
   return options.input.empty() ? file.stdin_to.value_or("") : options.input;
 }
 
+/// Returns the jobs that have no standard input, of which this is one; empty if it may have one.
+std::string kind_without_input(const launcher::JobSpec& spec, JobKind kind) {
+  if (kind == JobKind::array) return "the jobs of an array have";
+  if (spec.engine == launcher::EngineKind::slurm) return "a job in Slurm's queue has";
+  if (spec.engine == launcher::EngineKind::kubernetes) return "a job in Kubernetes has";
+  if (spec.presence == launcher::Presence::detached) return "a job with --detach has";
+  return spec.retries > 0 ? "a job with --retry has" : "";
+}
+
 }  // namespace
 
 bool wants_input(const RunJobOptions& options, const launcher::JobFile& file) {
@@ -45,6 +54,16 @@ void check_input_of_retries(const RunJobOptions& options, const launcher::JobFil
     throw Error(ErrorKind::usage, "run job: a job with --retry has no standard input (--stdin " +
                                       requested_input(options, file) +
                                       "): it could not be read again");
+}
+
+void warn_of_unread_input(Messages& messages, const RunJobOptions& options,
+                          const launcher::JobFile& file, const launcher::JobSpec& spec,
+                          JobKind kind) {
+  const std::string who = kind_without_input(spec, kind);
+  if (who.empty() || options.file == "-" || requested_input(options, file) == "none") return;
+  if (has_something_to_read(STDIN_FILENO))
+    messages.warn("standard input is not read: " + who +
+                  " none; copy a file with --sync, or write --stdin none if this is meant");
 }
 
 void check_input_of_array(const RunJobOptions& options, const launcher::JobFile& file) {

@@ -1,9 +1,11 @@
 // The standard input of a job's ranks: --stdin.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "cli/commands/job/run_job_options.hpp"
+#include "cli/workflows/services.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_file.hpp"
 #include "remote/shared_input.hpp"
@@ -26,5 +28,13 @@ void check_input_of_retries(const RunJobOptions& options, const launcher::JobFil
 
 /// Throws usage if the jobs of an array are to read standard input, which they would share.
 void check_input_of_array(const RunJobOptions& options, const launcher::JobFile& file);
+
+enum class JobKind : std::uint8_t { single, array };
+
+/// Warns if there is something on our standard input that no rank of this job can read, unless the
+/// user has asked for --stdin none.
+void warn_of_unread_input(Messages& messages, const RunJobOptions& options,
+                          const launcher::JobFile& file, const launcher::JobSpec& spec,
+                          JobKind kind);
 
 }  // namespace fastgpu::cli

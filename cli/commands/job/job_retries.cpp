@@ -259,6 +259,21 @@ class Restart {
   bool in_cloud_;
 };
 
+/// Returns the job as it would be on record if it were not started again.
+state::Job as_failed(const OpenJob& open, const RunEnd& end) {
+  state::Job job = open.job;
+  launcher::JobRecord record = open.record;
+  record.cause = end.cause;
+  record.failure = end.outcome.failure;
+  record.lost_nodes = end.outcome.lost;
+  job.record = std::move(record);
+  job.state = end.outcome.state;
+  job.exit_code = end.outcome.exit_code;
+  job.reason = end.outcome.reason;
+  job.ended = std::chrono::system_clock::now();
+  return job;
+}
+
 /// Waits before a restart. Throws as check_not_ended() does.
 void pause_before(Context& context, const OpenJob& open, std::chrono::milliseconds wait) {
   context.clock().sleep(wait);
@@ -294,7 +309,7 @@ std::unique_ptr<launcher::JobEngine> engine_to_follow(Context& context,
 }
 
 int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
-                        FollowOptions request) {
+                        FollowOptions request, const WhenRunFailed& when_run_failed) {
   for (;;) {
     RunEnd ended;
     std::optional<std::chrono::milliseconds> wait;
@@ -313,6 +328,7 @@ int follow_with_retries(Context& context, StartedJob& started, const FindTarget&
     const int code = follow_job(context, *started.engine, started.open, request);
     watch.reset();
     if (!wait) return code;
+    when_run_failed(as_failed(started.open, ended));
     try {
       restart(context, started, find_target, ended, *wait);
     } catch (const launcher::JobMayRun&) {

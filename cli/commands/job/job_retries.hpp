@@ -18,10 +18,14 @@ std::unique_ptr<launcher::JobEngine> engine_to_follow(Context& context,
 /// Returns the nodes that the job may be started on again. Called after each bad end.
 using FindTarget = std::function<RemoteTarget()>;
 
+/// Called after each bad end of a run after which the job is started again, with the job as it
+/// would be on record if it were not.
+using WhenRunFailed = std::function<void(const state::Job& failed)>;
+
 /// Follows the job as follow_job() does. After a bad end for which its specification asks for
 /// another run, places its ranks on nodes that answer, waits for its turn and starts it again.
 /// Returns the exit code of the last run. `started.open.record` has the variables of the ranks.
 int follow_with_retries(Context& context, StartedJob& started, const FindTarget& find_target,
-                        FollowOptions request);
+                        FollowOptions request, const WhenRunFailed& when_run_failed);
 
 }  // namespace fastgpu::cli

@@ -85,21 +85,24 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
   return files;
 }
 
-void write_post_mortem(Context& context, const std::string& job_id, const OutDirectory& directory,
-                       const std::vector<std::string>& assignments,
-                       const std::set<std::string>& secrets) try {
-  const OpenJob open = open_job(context, job_id);
-  context.ui().progress("collecting what is left of job " + job_id);
-  const JobEvidence evidence = evidence_of(context, open, WithFacts::yes);
-  make_directories(directory.path());
-  const auto place = new_directory(directory.path(), evidence.run);
-  for (const auto& [name, text] : bundle_of(evidence, assignments, secrets))
+void write_post_mortem(Context& context, const std::string& job_id, const PostMortem& request) try {
+  write_post_mortem_of_run(context, open_job(context, job_id), request);
+} catch (const Error& e) {
+  context.ui().warn("no post-mortem of job " + job_id + ": " + e.what());
+}
+
+void write_post_mortem_of_run(Context& context, const OpenJob& run, const PostMortem& request) try {
+  context.ui().progress("collecting what is left of job " + run.run());
+  const JobEvidence evidence = evidence_of(context, run, WithFacts::yes);
+  make_directories(request.directory.path());
+  const auto place = new_directory(request.directory.path(), evidence.run);
+  for (const auto& [name, text] : bundle_of(evidence, request.assignments, request.secrets))
     write_private(place / name, text);
   context.ui().end_progress();
-  context.ui().note("post-mortem of job " + job_id + ": " + place.string());
+  context.ui().note("post-mortem of job " + evidence.run + ": " + place.string());
 } catch (const std::exception& e) {
   context.ui().end_progress();
-  context.ui().warn("no post-mortem of job " + job_id + ": " + e.what());
+  context.ui().warn("no post-mortem of job " + run.run() + ": " + e.what());
 }
 
 }  // namespace fastgpu::cli

@@ -19,10 +19,18 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
                                              const std::vector<std::string>& assignments,
                                              const std::set<std::string>& secrets);
 
-/// Writes the bundle of a job into a new directory below `directory`, and shows its path. Warns if
-/// that fails.
-void write_post_mortem(Context& context, const std::string& job_id, const OutDirectory& directory,
-                       const std::vector<std::string>& assignments,
-                       const std::set<std::string>& secrets);
+/// Where a bundle is written, and what it needs beside the job: see bundle_of(). Borrows all.
+struct PostMortem {
+  const OutDirectory& directory;
+  const std::vector<std::string>& assignments;
+  const std::set<std::string>& secrets;
+};
+
+/// Writes the bundle of the last run of a job into a new directory below `request.directory`, and
+/// shows its path. Warns if that fails.
+void write_post_mortem(Context& context, const std::string& job_id, const PostMortem& request);
+
+/// Does the same for a run that has ended badly, and after which the job is started again.
+void write_post_mortem_of_run(Context& context, const OpenJob& run, const PostMortem& request);
 
 }  // namespace fastgpu::cli

@@ -139,7 +139,16 @@ int follow_one(Context& context, StartedJob& started, const RunSurroundings& aro
                         .output = !is_silent,
                         .input = around.input};
   if (spec.retries == 0) return follow_job(context, *started.engine, started.open, request);
-  return follow_with_retries(context, started, around.find_target, std::move(request));
+  return follow_with_retries(context, started, around.find_target, std::move(request),
+                             [&](const state::Job& failed) {
+                               if (!around.post_mortem || context.cancel().requested()) return;
+                               OpenJob run = started.open;
+                               run.job = failed;
+                               write_post_mortem_of_run(context, run,
+                                                        {.directory = *around.post_mortem,
+                                                         .assignments = spec.environment,
+                                                         .secrets = around.secrets});
+                             });
 }
 
 /// Shows what to do if the program could not be started.
@@ -176,8 +185,10 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   if (is_bad && !is_detached) advise(context, record.spec, code);
   if (is_bad && around.post_mortem) {
     context.set_stop_notice("stopping the post-mortem; job " + started.open.job.id + " has ended");
-    write_post_mortem(context, started.open.job.id, *around.post_mortem, record.spec.environment,
-                      around.secrets);
+    write_post_mortem(context, started.open.job.id,
+                      {.directory = *around.post_mortem,
+                       .assignments = record.spec.environment,
+                       .secrets = around.secrets});
   }
   if (around.after.is_empty()) return code;
   return finish_after_job(context, started.open.job.id, around.after, code);
@@ -230,6 +241,8 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
   record.spec.after = ids_of(context, options, file);
   const RemoteTarget nowhere{.cluster = {}, .nodes = {}, .hosts = {}};
   if (options.dry_run) return show_job_plan(context, nowhere, record, {});
+  if (!context.environment()(kInQueue))
+    warn_of_unread_input(context.messages(), options, file, record.spec, JobKind::single);
   return run_placed(context, options, file, nowhere, std::move(record),
                     {.after = after_job_of(options.after_job, file)});
 }
@@ -260,6 +273,9 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = spec.presence == launcher::Presence::detached;
   const bool is_array = !element && wants_array(options.array, file);
+  if (!element && !is_in_queue && !options.dry_run)
+    warn_of_unread_input(context.messages(), options, file, spec,
+                         is_array ? JobKind::array : JobKind::single);
   if (is_array && is_detached && !is_in_queue && !options.dry_run)
     return run_array_in_background(context, options);
   std::optional<ArrayPlan> array;

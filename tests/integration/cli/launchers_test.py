@@ -363,6 +363,13 @@ def test_standard_input_can_be_kept_from_a_job(user):
         user.run(*words, stdin=stream)
     sums = [text.split(" ")[0] for text in rank_lines(user, "in-all", 4)]
     assert_equal(sums, [wanted, "", wanted, wanted], "what each rank has read")
+    for flags in (("--detach",), ("--retry", "1"), ("--array", "1-2")):
+        words = job_words(name, 1, ["true"], "unread", *flags)
+        for meant, is_warned in (([], True), (["--stdin", "none"], False)):
+            with file.open("rb") as stream:
+                said = user.run(*words[:2], *meant, *words[2:], stdin=stream).err
+            assert_equal("standard input is not read" in said, is_warned, f"{flags}: {said}")
+        assert_not_in("standard input", user.run(*words).err)
     user.refused(["run", "job", "-c", name, "--stdin", "rank1", "--", "cat"], 2, "rank0")
     user.refused(["run", "job", "-c", name, "--launcher", "srun", "--", "cat"], 2, "plain")
 

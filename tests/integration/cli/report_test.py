@@ -177,6 +177,22 @@ def test_a_bad_end_leaves_a_bundle_without_secrets(user):
 
 
 @shared_cluster
+def test_each_run_of_a_job_that_is_started_again_leaves_its_bundle(user):
+    name = user.two_nodes()
+    place = user.folder / "bundles"
+    words = ["--post-mortem", str(place), "--retry", "2", "--on", "failure"]
+    ends_well = ["sh", "-c", "echo run $FASTGPU_RESTART_COUNT; test $FASTGPU_RESTART_COUNT = 2"]
+    done = user.run(*job_words(name, 1, ends_well, "again", *words))
+    assert_in(f"post-mortem of job again-1.r1: {place / 'again-1.r1'}", done.err)
+    assert_equal(sorted(path.name for path in place.iterdir()), ["again-1", "again-1.r1"])
+    for run, number in (("again-1", 0), ("again-1.r1", 1)):
+        job = json.loads((place / run / "job.json").read_text())
+        assert_equal((job["run"], job["state"], job["exit_code"]), (run, "failed", 1))
+        assert_equal(job["cause"], "failure")
+        assert_equal((place / run / "logs/0.out").read_text(), f"run {number}\n")
+
+
+@shared_cluster
 def test_a_hang_leaves_its_stacks_in_the_bundle(user):
     name = user.two_nodes()
     place = user.folder / "bundles"
