@@ -1,6 +1,7 @@
 // The end of jobs of a real agent: by request, by lease, by time, with everything they started.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -8,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "agent/files/disk.hpp"
+#include "process/child.hpp"
+#include "process/command.hpp"
 #include "support/agent_job.hpp"
 
 namespace fastgpu::agent {
@@ -173,6 +177,29 @@ TEST_CASE("on a node with ranks only, stopping and sweeping find them by their m
     CHECK(running("sleep 4714.1") == 0);
     CHECK(eventually([&] { return rank.poll().has_value(); }));
   }
+}
+
+TEST_CASE("sessions of Open MPI whose mpirun has ended are removed, and no others") {
+  AgentJob job("");
+  job.write_ranks();
+  const std::filesystem::path temporary = job.home.path() / "tmp";
+  const std::string name = host_name() + "." + std::to_string(::geteuid());
+  const std::string living = "pid." + std::to_string(::getpid());
+  const std::string dead = "pid.999999999";
+  for (const std::string& session :
+       {"ompi." + name + "/" + dead, "ompi." + name + "/" + living, "ompi." + name + "/other",
+        "prte." + name + "/dvm.999999998", "ompi.not-" + name + "/" + dead})
+    test::write_file(temporary / session / "file", "x");
+  for (const auto& entry : std::filesystem::directory_iterator(temporary))
+    std::filesystem::permissions(entry.path(), std::filesystem::perms::owner_all);
+  process::Command command = test::agent_command(job.home, {"job-sweep", job.rank.id});
+  process::set_variable(*command.environment, "TMPDIR=" + temporary.string());
+  CHECK(process::Child(command).wait().ok());
+  CHECK_FALSE(std::filesystem::exists(temporary / ("ompi." + name) / dead));
+  CHECK(std::filesystem::exists(temporary / ("ompi." + name) / living / "file"));
+  CHECK(std::filesystem::exists(temporary / ("ompi." + name) / "other" / "file"));
+  CHECK_FALSE(std::filesystem::exists(temporary / ("prte." + name)));
+  CHECK(std::filesystem::exists(temporary / ("ompi.not-" + name) / dead / "file"));
 }
 
 TEST_SUITE_END();

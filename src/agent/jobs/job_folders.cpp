@@ -9,6 +9,7 @@
 #include <set>
 
 #include "agent/files/disk.hpp"
+#include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/options.hpp"
@@ -180,6 +181,7 @@ void tidy_jobs(const JobRetention& retention) {
   for (int fd = 0; null && fd < 3; ++fd)
     ::dup2(null.get(), fd);
   try {
+    drop_dead_sessions();
     tidy(retention);
   } catch (const std::exception&) {
     ::_exit(1);

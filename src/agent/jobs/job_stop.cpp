@@ -5,6 +5,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/options.hpp"
@@ -90,6 +91,7 @@ int run_job_stop(Arguments arguments) {
   if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
   drop_secrets(directory);
   drop_shared_memory(plan->id);
+  drop_dead_sessions();
   return report_left(left, plan->id);
 }
 
@@ -108,6 +110,7 @@ int run_job_sweep(Arguments arguments) {
   end_groups(directory, id);
   drop_secrets(directory);
   drop_shared_memory(id);
+  drop_dead_sessions();
   return report_left(left, id);
 }
 

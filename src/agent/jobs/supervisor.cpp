@@ -12,6 +12,7 @@
 #include "agent/files/reserved_file.hpp"
 #include "agent/jobs/free_port.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_lease.hpp"
@@ -226,6 +227,7 @@ void supervise(const std::filesystem::path& directory, const JobPlan& plan,
   status.commit(to_text(end));
   drop_secrets(directory);
   drop_shared_memory(plan.id);
+  drop_dead_sessions();
   started();
 }
 

@@ -91,6 +91,32 @@ def test_an_sshd_that_is_killed_with_its_sessions_costs_nothing(user):
 
 
 @shared_cluster
+def test_a_killed_mpirun_leaves_no_session_and_those_of_others_stay(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "until test -e /root/go; do sleep 0.1; done"]
+    jobs = [user.start(*job_words(name, 2, program, job, "--share")) for job in ("one", "two")]
+
+    def sessions(node):
+        inside = NodeInside(f"{name}-{node}")
+        return inside.run("sh", "-c", "ls -d /tmp/ompi.*/* /tmp/prte.*/*").stdout.split()
+
+    def are(count, node=0):
+        return within(30, lambda: len(sessions(node)) == count)
+
+    assert_true(are(2), f"{sessions(0)}")
+    NodeInside(f"{name}-0").run("sh", "-c", "kill -9 $(pgrep -x mpirun | tail -1)", check=True)
+    assert_true(within(40, lambda: any(job.poll() for job in jobs)), "no job has failed")
+    assert_true(are(1), f"{sessions(0)}")
+    user.run("exec", name, "--", "touch", "/root/go")
+    for job in jobs:
+        job.communicate(timeout=60)
+    assert_equal(sorted(job.returncode == 0 for job in jobs), [False, True])
+    for node in (0, 1):
+        assert_true(are(0, node), f"node {node}: {sessions(node)}")
+    user.run("exec", name, "--", "rm", "/root/go")
+
+
+@shared_cluster
 def test_logs_that_are_followed_survive_a_cut_and_a_killed_login(user):
     name = user.two_nodes()
     user.run(*job_words(name, 2, ["sh", "-c", COUNTS], "followed", "--detach"))
