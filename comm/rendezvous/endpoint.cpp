@@ -154,10 +154,13 @@ std::string address_text(const Endpoint& endpoint) {
   return host;
 }
 
+std::string host_and_port(const std::string& host, std::uint16_t port) {
+  const bool has_colons = host.find(':') != std::string::npos;
+  return (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
 std::string to_string(const Endpoint& endpoint) {
-  const std::string host = address_text(endpoint);
-  const bool has_colons = endpoint.family == Family::ipv6;
-  return (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(endpoint.port);
+  return host_and_port(address_text(endpoint), endpoint.port);
 }
 
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
@@ -247,6 +250,18 @@ std::vector<Endpoint> addresses_of_machine(const std::string& interface) {
                                             "address");
   const bool has_ipv4 = std::ranges::any_of(found, is_ipv4);
   if (has_ipv4) std::erase_if(found, std::not_fn(is_ipv4));
+  return found;
+}
+
+std::vector<Endpoint> all_addresses_of_machine() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
+  const CHandle<ifaddrs, ::freeifaddrs> owner(list);
+  std::vector<Endpoint> found;
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    if (const auto endpoint = to_endpoint(one->ifa_addr)) found.push_back(*endpoint);
+  }
   return found;
 }
 

@@ -12,6 +12,9 @@
 
 namespace fastgpu::comm {
 
+/// Returns an address, or a name, with a port: "10.0.0.1:29500", "[::1]:29500", "node1:29500".
+std::string host_and_port(const std::string& host, std::uint16_t port);
+
 /// Returns "10.0.0.1:29500", "[::1]:29500", "[fe80::1%eth0]:29500".
 std::string to_string(const Endpoint& endpoint);
 /// Returns "10.0.0.1", "::1", "fe80::1%eth0".
@@ -38,6 +41,9 @@ std::string name_of_interface(std::uint32_t number);  ///< Returns "eth0"; the n
 /// alone if that is not empty: IPv4 addresses, else IPv6 ones. Throws ErrorKind::usage if there is
 /// no address.
 std::vector<Endpoint> addresses_of_machine(const std::string& interface);
+
+/// Returns every address of this machine, of both families, also those that others do not reach.
+std::vector<Endpoint> all_addresses_of_machine();
 
 Endpoint any_address(Family family);
 

@@ -74,7 +74,7 @@ std::optional<MasterConnection> try_to_connect(const JobPlace& place, const Endp
 
 std::string master_name(const JobPlace& place) {
   if (place.meeting == Meeting::by_mpi) return "rank 0 (its address came by MPI)";
-  return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
+  return "rank 0 at " + host_and_port(printable(place.master_host), place.master_port);
 }
 
 PeerIdentity identity_of(const JobPlace& place) {

@@ -34,15 +34,6 @@ void complete_zones(const JobPlace& place, std::vector<Endpoint>& points) {
   }
 }
 
-/// Returns this machine's addresses that other machines may reach; empty if it has loopback alone.
-std::vector<Endpoint> own_addresses() {
-  try {
-    return addresses_of_machine("");
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 }  // namespace
 
 bool has_secret(const JobPlace& place) {
@@ -94,7 +85,7 @@ std::optional<Endpoint> source_address(const JobPlace& place, const Endpoint& to
 void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
                      const Endpoint& listens_at) {
   if (place.interface.empty()) return;
-  const std::vector<Endpoint> of_machine = own_addresses();
+  const std::vector<Endpoint> of_machine = all_addresses_of_machine();
   const auto is_at = [](const std::vector<Endpoint>& all, const Endpoint& one) {
     return std::ranges::any_of(all, [&](const Endpoint& each) {
       return each.family == one.family && each.address == one.address;
