@@ -23,6 +23,17 @@ std::string own_file(std::string_view plugin) {
   return absolute.string();
 }
 
+/// Returns the prefix of the installation that a program's folder belongs to; empty if it has
+/// another place than installed programs.
+fs::path prefix_of(const fs::path& folder) {
+  const std::string text = folder.string();
+  for (const char* const programs : {FASTGPU_BINDIR, FASTGPU_LIBEXECDIR "/fastgpu"}) {
+    const std::string end = "/" + std::string(programs);
+    if (text.ends_with(end)) return fs::path(text.substr(0, text.size() - end.size() + 1));
+  }
+  return {};
+}
+
 std::string found_plugin(const Plugin& plugin) {
   std::string looked;
   for (const std::string& place : plugin_places(own_file(plugin.file), plugin.file)) {
@@ -51,7 +62,10 @@ std::string last_loader_error() {
 
 std::vector<std::string> plugin_places(const std::string& own, std::string_view file) {
   const fs::path folder = fs::path(own).parent_path();
-  return {(folder / file).string(), (folder / "fastgpu" / file).string()};
+  std::vector<std::string> places{(folder / file).string(), (folder / "fastgpu" / file).string()};
+  const fs::path prefix = prefix_of(folder);
+  if (!prefix.empty()) places.push_back((prefix / FASTGPU_LIBDIR / "fastgpu" / file).string());
+  return places;
 }
 
 void* load_plugin(const Plugin& plugin, const std::string& wanted, Symbols symbols) {

@@ -21,7 +21,7 @@ struct Plugin {
 enum class Symbols : std::uint8_t { local, global };
 
 /// Returns the possible places of a plugin for code in the file `own`: beside it, or in the folder
-/// fastgpu beside it.
+/// fastgpu beside it, and for a program of an installation in that of the installation's libraries.
 std::vector<std::string> plugin_places(const std::string& own, std::string_view file);
 
 /// Loads `path`, or if it is empty the first existing one of `plugin_places`, and returns its

@@ -38,7 +38,8 @@ for rank in 0 1; do
   diff "rank-$rank" - <<<"$(printf "rank $rank of 2, step %d: 2.5\n" 0 1 2)"
 done
 
-# The Python package, which finds the library by itself.
+# The Python package, which finds the library of its own installation by itself.
+unset LD_LIBRARY_PATH
 PYTHONPATH=$(dirname "$(folder_of __init__.py)") python3 -B - "$version" <<'END'
 import sys, fastgpu_comm
 with fastgpu_comm.init({"WORLD_SIZE": None}) as comm:

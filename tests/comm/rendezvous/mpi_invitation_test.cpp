@@ -56,6 +56,16 @@ TEST_CASE("the plugin is looked for beside the library and in the folder fastgpu
                                  "/usr/lib/fastgpu/libfastgpu_comm_mpi.so"});
 }
 
+TEST_CASE("a program of an installation finds the plugin among the installation's libraries") {
+  for (const std::string program : {"/opt/fg/libexec/fastgpu/bench", "/opt/fg/bin/fastgpu"}) {
+    const auto places = plugin_places(program, "libfastgpu_comm_mpi.so");
+    REQUIRE(places.size() == 3);
+    CHECK(places.back().starts_with("/opt/fg/lib"));
+    CHECK(places.back().ends_with("/fastgpu/libfastgpu_comm_mpi.so"));
+  }
+  CHECK(plugin_places("/home/bench", "libfastgpu_comm_mpi.so").size() == 2);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -9,6 +9,7 @@ import functools
 import operator
 import os
 import pathlib
+import platform
 import sys
 import threading
 from typing import Any, Generator, Iterator, Mapping
@@ -220,6 +221,17 @@ _OTHER_FUNCTIONS.update(
 )
 
 
+def _folders_of_installation(package: pathlib.Path) -> list[pathlib.Path]:
+    """The folders with libraries of the installation that the package is a part of, if it is in
+    PREFIX/share/fastgpu/python.
+    """
+    if package.parts[-4:-1] != ("share", "fastgpu", "python"):
+        return []
+    prefix = package.parents[3]
+    names = (f"lib/{platform.machine()}-linux-gnu", "lib64", "lib")
+    return [prefix / name for name in names]
+
+
 def _places() -> Iterator[str]:
     """Where the library may be, in the order in which it is looked for."""
     given = os.environ.get("FASTGPU_COMM_LIBRARY")
@@ -228,7 +240,11 @@ def _places() -> Iterator[str]:
         return
     beside = pathlib.Path(__file__).resolve().parent
     # The second is that of an environment of fastgpu.
-    for folder in (beside, pathlib.Path(sys.prefix) / "lib" / "fastgpu"):
+    for folder in (
+        beside,
+        pathlib.Path(sys.prefix) / "lib" / "fastgpu",
+        *_folders_of_installation(beside),
+    ):
         if (folder / _NAME).exists():
             yield str(folder / _NAME)
     yield _NAME  # LD_LIBRARY_PATH, then what ldconfig knows.
