@@ -86,7 +86,7 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
     unmet.insert(node.name);
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
-    const std::vector<Instance> found = provider.list(cluster);
+    const std::vector<Instance> found = provider.list(cluster, tools.cancel);
     follow_indexes(nodes, found, unmet);
     watch.check(nodes, found);
     for (Node& node : nodes)
@@ -105,7 +105,7 @@ void await_reachable(const Tools& tools, Provider& provider, const state::Cluste
                      const std::vector<Node>& nodes) {
   MachineWatch watch(tools.clock);
   const auto look = [&] {
-    if (provider.lists_late()) watch.check(nodes, provider.list(cluster));
+    if (provider.lists_late()) watch.check(nodes, provider.list(cluster, tools.cancel));
   };
   const auto reached = tools.reachability.wait(cluster, nodes, tools.deadline, tools.cancel, look);
   fault_point("provision:reached");

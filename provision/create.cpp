@@ -26,7 +26,7 @@ FoundCluster find(const Tools& tools, const ClusterSpec& spec) {
   if (!found.cluster) return found;
   Provider& provider = tools.providers(found.cluster->provider);
   found.nodes = tools.store.nodes(found.cluster->id);
-  found.instances = provider.look(*found.cluster, tools.cancel);
+  found.instances = provider.list(*found.cluster, tools.cancel);
   if (found.cluster->provider == spec.provider)
     found.difference = provider.difference(*found.cluster, spec.provider_spec);
   return found;

@@ -448,7 +448,7 @@ void gather(const Tools& tools, Provider& provider, const GangPolicy& holding, C
 
 void gather_again(const Tools& tools, Provider& provider, const GangPolicy& holding,
                   Cluster& cluster, std::vector<Node>& nodes, HostKeys& host_keys) {
-  const std::vector<Instance> found = provider.list(cluster);
+  const std::vector<Instance> found = provider.list(cluster, tools.cancel);
   for (Node& node : nodes) {
     const Instance* instance = find_instance(found, node);
     if (instance == nullptr || instance->state == InstanceState::gone) forget_machine(node);

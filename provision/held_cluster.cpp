@@ -42,8 +42,13 @@ HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
   check_is_made(cluster_);
 }
 
-ClusterView HeldCluster::look() const {
-  const auto found = provider().list(cluster_);
+ClusterView HeldCluster::look_after_change() const {
+  const Cancel never;
+  return look(never);
+}
+
+ClusterView HeldCluster::look(const Cancel& cancel) const {
+  const auto found = provider().list(cluster_, cancel);
   require_ours(cluster_, found);
   std::vector<state::Node> nodes = tools_.store.nodes(cluster_.id);
   follow_indexes(nodes, found, unmet_nodes(tools_.store, cluster_.id));

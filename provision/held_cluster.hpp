@@ -15,7 +15,9 @@ class HeldCluster {
   HeldCluster(const Tools& tools, const ClusterName& name);
 
   /// Asks the provider. Throws conflict if another state directory has taken the cluster over.
-  ClusterView look() const;
+  ClusterView look() const { return look(tools_.cancel); }
+  /// The same after a change: neither a cancel nor the command's time limit ends it.
+  ClusterView look_after_change() const;
 
   /// Stores the view, and closes the cluster's intents of `action`, in one transaction.
   void store(const ClusterView& view, std::string_view action) const;
@@ -28,6 +30,8 @@ class HeldCluster {
   Provider& provider() const { return tools_.providers(cluster_.provider); }
 
  private:
+  ClusterView look(const Cancel& cancel) const;
+
   const Tools& tools_;
   state::ClusterLock lock_;
   state::Cluster cluster_;

@@ -52,7 +52,8 @@ void end_late_machines(const Tools& tools, Provider& provider, const state::Clus
   std::vector<Intent> expected = our_intents(tools.store, cluster.id);
   std::erase_if(expected, [](const Intent& intent) { return intent.action != kLateMachine; });
   if (expected.empty()) return;
-  const auto late = come(expected, tools.store.nodes(cluster.id), provider.list(cluster));
+  const auto late =
+      come(expected, tools.store.nodes(cluster.id), provider.list(cluster, tools.cancel));
   if (!late.empty()) {
     std::vector<NodeFailure> failures;
     add_failures(failures, provider.destroy(cluster, late));

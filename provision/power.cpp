@@ -63,6 +63,16 @@ void stop_nodes(const Tools& tools, HeldCluster& held, const std::vector<Node>& 
   });
 }
 
+/// Stores the state after a change that has failed. If that fails, too, the intent stays open: the
+/// next command asks again.
+void store_present_state(const HeldCluster& held, std::string_view action) {
+  try {
+    held.store(held.look_after_change(), action);
+  } catch (const Error&) {
+    // The first failure is the reason that the user gets.
+  }
+}
+
 /// Performs `act` under an intent. Whatever its outcome, asks for the present state and stores it.
 template <class Action>
 ClusterView under_intent(const Tools& tools, const HeldCluster& held, std::string_view action,
@@ -71,12 +81,12 @@ ClusterView under_intent(const Tools& tools, const HeldCluster& held, std::strin
   try {
     act();
   } catch (const Error& e) {
-    held.store(held.look(), action);
+    store_present_state(held, action);
     throw e.during(action == kStartCluster
                        ? "starting cluster '" + held.cluster().name.value + "'"
                        : "stopping cluster '" + held.cluster().name.value + "'");
   }
-  ClusterView view = held.look();
+  ClusterView view = held.look_after_change();
   held.store(view, action);
   return view;
 }

@@ -182,14 +182,10 @@ class Provider {
                                                    std::span<const NodeRequest> requests,
                                                    const Cancel& cancel) = 0;
 
-  /// Returns every machine of `cluster` that still takes room or costs money, by index.
-  virtual std::vector<Instance> list(const state::Cluster& cluster) = 0;
-
-  /// Returns the same for a command that has changed nothing yet: a cancel and the command's time
-  /// limit end the call. The default is `list`.
-  virtual std::vector<Instance> look(const state::Cluster& cluster, const Cancel& /*cancel*/) {
-    return list(cluster);
-  }
+  /// Returns every machine of `cluster` that still takes room or costs money, by index. `cancel`
+  /// ends the call, as the command's time limit does if it is the command's cancel. What cleans up
+  /// after a change passes a cancel that nobody requests.
+  virtual std::vector<Instance> list(const state::Cluster& cluster, const Cancel& cancel) = 0;
 
   virtual std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                                   std::span<const state::Node> nodes,

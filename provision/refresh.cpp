@@ -47,7 +47,7 @@ std::map<int, MachineUse> not_on_record(const std::vector<state::Run>& runs,
 
 Seen seen_now(const Tools& tools, const ClusterView& stored) {
   const state::Cluster& cluster = stored.cluster;
-  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster, tools.cancel);
   const auto unlisted = just_asked_for(tools.store, cluster.id);
   Seen seen{.view = observe(stored, found, unlisted)};
   seen.view.owner = note_owner(tools, cluster, found);
@@ -78,7 +78,7 @@ ClusterView look_before_change(const Tools& tools, const ClusterName& name) {
   if (cluster.state == state::ClusterState::deleting)
     throw Error(ErrorKind::conflict, "cluster '" + name.value + "' is being deleted: `fastgpu " +
                                          "delete cluster " + name.value + "` finishes that");
-  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster, tools.cancel);
   require_ours(cluster, found);
   return observe(stored, found, just_asked_for(tools.store, cluster.id));
 }

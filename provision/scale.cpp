@@ -148,7 +148,7 @@ ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes
   if (wanted > before.nodes.size())
     add_nodes(tools, held, static_cast<int>(wanted - before.nodes.size()));
   if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted, on_committed);
-  ClusterView after = held.look();
+  ClusterView after = held.look_after_change();
   tools.store.update_cluster(after.cluster);
   return after;
 }
@@ -161,7 +161,7 @@ ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name) {
     check_guards_let_run(tools.store, view, held.provider().price_per_hour(held.cluster()));
   std::erase_if(view.nodes, [](const Node& node) { return node.state != NodeState::lost; });
   if (!view.nodes.empty()) replace_nodes(tools, held, std::move(view.nodes));
-  ClusterView after = held.look();
+  ClusterView after = held.look_after_change();
   tools.store.update_cluster(after.cluster);
   return after;
 }

@@ -47,8 +47,9 @@ void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster&
 /// Asks for the present state after a start or stop that was killed, and stores it.
 void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
                 std::vector<Settled>& done) {
-  const ClusterView view = observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster),
-                                   just_asked_for(tools.store, cluster.id));
+  const ClusterView view =
+      observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster, tools.cancel),
+              just_asked_for(tools.store, cluster.id));
   tools.store.atomically([&] {
     for (const Node& node : view.nodes)
       tools.store.put_node(node);
@@ -120,6 +121,7 @@ std::vector<Settled> settle_unless_in_use(const Tools& tools, const state::Clust
     const std::string what = "finishing interrupted changes of cluster " + name.value;
     return ask(tools, what, [&] { return settle_cluster(tools, *cluster, half_made); });
   } catch (const Error& e) {
+    if (tools.cancel.requested()) throw;
     return {{cluster->name.value, unsettled_text(tools, *cluster), e}};
   }
 }

@@ -103,7 +103,8 @@ void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cl
 
 int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
   std::vector<Node> lost;
-  for (const Instance& stray : strays(tools.store.nodes(cluster.id), provider.list(cluster)))
+  const Cancel never;
+  for (const Instance& stray : strays(tools.store.nodes(cluster.id), provider.list(cluster, never)))
     lost.push_back(node_of(cluster, stray));
   if (lost.empty()) return 0;
   std::vector<NodeFailure> failures;

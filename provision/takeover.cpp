@@ -105,8 +105,9 @@ void require_ours(const state::Cluster& cluster, std::span<const Instance> found
 }
 
 void require_ours(const Tools& tools, const state::Cluster& cluster) {
-  require_ours(cluster, ask(tools, question_about(cluster),
-                            [&] { return tools.providers(cluster.provider).list(cluster); }));
+  require_ours(cluster, ask(tools, question_about(cluster), [&] {
+                 return tools.providers(cluster.provider).list(cluster, tools.cancel);
+               }));
 }
 
 std::optional<Error> check_forgettable(const Tools& tools, const ClusterName& name) {
@@ -114,7 +115,7 @@ std::optional<Error> check_forgettable(const Tools& tools, const ClusterName& na
   std::vector<Instance> found;
   try {
     found = ask(tools, question_about(cluster),
-                [&] { return tools.providers(cluster.provider).list(cluster); });
+                [&] { return tools.providers(cluster.provider).list(cluster, tools.cancel); });
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::denied) throw;
     return e;

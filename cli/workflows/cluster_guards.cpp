@@ -126,7 +126,7 @@ std::string carry_out(Services& services, const ClusterName& name, Execution car
                            cluster.state != state::ClusterState::stopped;
   if (!is_over && (!judges_idle || !is_idle(services, cluster))) return "";
   // If another state directory has taken the cluster over, that one enforces the guards.
-  if (provision::is_taken(tools.providers(cluster.provider).list(cluster))) return "";
+  if (provision::is_taken(tools.providers(cluster.provider).list(cluster, tools.cancel))) return "";
   if (!is_over && guards.idle_stop) {
     if (carrying == Execution::apply) {
       provision::stop_cluster(tools, name);

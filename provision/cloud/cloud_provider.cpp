@@ -110,7 +110,7 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   return launcher_.create(cluster, owner_.mark(), requests, cancel);
 }
 
-std::vector<Instance> CloudProvider::look(const state::Cluster& cluster, const Cancel& cancel) {
+std::vector<Instance> CloudProvider::list(const state::Cluster& cluster, const Cancel& cancel) {
   return instances_of(machines_and_ended_of(cloud_, cluster, cancel), place_of(cluster),
                       owner_.known().value_or(""), cluster.cloud().public_address);
 }

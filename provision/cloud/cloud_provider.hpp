@@ -45,10 +45,7 @@ class CloudProvider final : public Provider {
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;
-  std::vector<Instance> list(const state::Cluster& cluster) override {
-    return look(cluster, never_);
-  }
-  std::vector<Instance> look(const state::Cluster& cluster, const Cancel& cancel) override;
+  std::vector<Instance> list(const state::Cluster& cluster, const Cancel& cancel) override;
   std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                           std::span<const state::Node> nodes,
                                           const Cancel& cancel) override;
@@ -71,7 +68,7 @@ class CloudProvider final : public Provider {
   MachineLauncher launcher_;
   MachineRemover remover_;
   const Cancel& stop_;
-  const Cancel never_{};  ///< Used by `list` and removals, which ignore the user's cancel.
+  const Cancel never_{};  ///< Used by removals, which ignore the user's cancel.
 };
 
 }  // namespace fastgpu::provision::cloud

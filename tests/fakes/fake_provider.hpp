@@ -32,6 +32,7 @@ class FakeProvider final : public provision::Provider {
   std::map<std::string, Error> create_failures;  ///< By node name.
   std::map<std::string, Error> destroy_failures;
   std::map<std::string, Error> stop_failures;
+  std::optional<Error> unlisted_after_stop;        ///< What `list` throws after the first stop.
   std::map<std::string, std::string> left_behind;  ///< What stays of a machine that is destroyed.
   std::function<void()> on_create;                 ///< Called before each machine is made.
   std::string taken_by{};                          ///< Who owns every machine; empty: we do.
@@ -94,7 +95,9 @@ class FakeProvider final : public provision::Provider {
     return results;
   }
 
-  std::vector<provision::Instance> list(const state::Cluster& cluster) override {
+  std::vector<provision::Instance> list(const state::Cluster& cluster,
+                                        const Cancel& cancel) override {
+    cancel.check();
     if (unlisted) throw *unlisted;
     std::vector<provision::Instance> found;
     edit([&](json& books) {
@@ -116,6 +119,7 @@ class FakeProvider final : public provision::Provider {
 
   Results stop(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes,
                const Cancel& /*cancel*/) override {
+    if (unlisted_after_stop) unlisted = unlisted_after_stop;
     return turn(nodes, "stopped", stop_failures);
   }
 

@@ -4,6 +4,7 @@
 
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/settle.hpp"
 #include "workshop.hpp"
 
 namespace fastgpu::provision {
@@ -68,6 +69,31 @@ TEST_CASE("a machine that was just requested and is not listed yet is neither go
       {.index = 4, .id = "i", .token = "d", .state = InstanceState::stopped}};
   CHECK(use_in_change(nodes, found, {NodeName{"a"}}) ==
         std::map<int, MachineUse>{{2, MachineUse::is_off}, {4, MachineUse::is_off}});
+}
+
+TEST_CASE("a command that is cancelled waits for no answer of the place") {
+  KilledWorld world;
+  world.leave(world.nodes[1], NodeState::deleting, kDeleteNode);
+  world.shop.cancel.request();
+  const auto kind_of = [](auto operation) { return failure_of([&] { operation(); }).kind(); };
+  CHECK(kind_of([&] { refresh_cluster(world.tools, kDemo); }) == ErrorKind::interrupted);
+  CHECK(kind_of([&] { look_before_change(world.tools, kDemo); }) == ErrorKind::interrupted);
+  CHECK(kind_of([&] { plan_scale(world.tools, kDemo, 3); }) == ErrorKind::interrupted);
+  CHECK(kind_of([&] { settle(world.tools); }) == ErrorKind::interrupted);
+  CHECK(kind_of([&] { scale_cluster(world.tools, kDemo, 3); }) == ErrorKind::interrupted);
+  CHECK(world.shop.provider.machines() == 2);
+}
+
+TEST_CASE("a change that fails reports its own reason where the place answers no more") {
+  KilledWorld world;
+  world.shop.provider.stop_failures.emplace("demo-1", Error(ErrorKind::capacity, "it is busy"));
+  world.shop.provider.unlisted_after_stop = Error(ErrorKind::transient, "no answer");
+  const Error failure = failure_of([&] { stop_cluster(world.tools, kDemo); });
+  CHECK(std::string(failure.what()).find("it is busy") != std::string::npos);
+  world.shop.provider.unlisted.reset();
+  world.shop.provider.unlisted_after_stop.reset();
+  settle(world.tools);
+  CHECK(world.shop.store.open_intents().empty());
 }
 
 TEST_SUITE_END();

@@ -25,7 +25,7 @@ ClusterRecord record_of(const WorkshopWorld& world) {
 }
 
 std::vector<Instance> machines_of(WorkshopWorld& world, const ClusterRecord& record) {
-  auto found = world.shop.provider.list(record.cluster);
+  auto found = world.shop.provider.list(record.cluster, Cancel());
   for (Instance& instance : found)
     instance.token.clear();  // Clouds know nodes by their index.
   return found;

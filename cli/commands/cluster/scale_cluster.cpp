@@ -66,7 +66,9 @@ provision::ClusterView scale(Context& context, const ChangeOptions& options,
                              std::size_t wanted) {
   const provision::Tools tools = tools_for(context, options);
   if (wanted > present) {
-    provision::plan_scale(tools, cluster.name, *options.nodes);  // Refuses before a price is shown.
+    // Refuses before a price is shown.
+    in_time(context, tools.deadline,
+            [&] { return provision::plan_scale(tools, cluster.name, *options.nodes); });
     show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
   }
   const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);

@@ -23,7 +23,8 @@ provision::Tools tools_for(Context& context, const ClusterOptions& options) {
   provision::Tools tools = context.tools();
   tools.deadline = tools.clock.now() + options.timeout.value_or(kDefaultTimeout);
   tools.lock_timeout = options.wait.value_or(context.settings().duration("wait"));
-  for (const provision::Settled& settled : provision::settle(tools)) {
+  const auto all = in_time(context, tools.deadline, [&] { return provision::settle(tools); });
+  for (const provision::Settled& settled : all) {
     const std::string line = settled.cluster + ": " + settled.what;
     if (settled.outcome.ok())
       context.ui().note(line);

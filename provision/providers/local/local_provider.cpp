@@ -109,7 +109,7 @@ Results LocalProvider::create(const state::Cluster& cluster, std::span<const Nod
   return results_of(tasks, site.folder, record, InstanceState::running);
 }
 
-std::vector<Instance> LocalProvider::list(const state::Cluster& cluster) {
+std::vector<Instance> LocalProvider::list(const state::Cluster& cluster, const Cancel& /*cancel*/) {
   std::vector<Instance> instances;
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
   if (folder.empty()) return instances;

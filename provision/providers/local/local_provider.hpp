@@ -26,7 +26,7 @@ class LocalProvider : public Provider {
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;
-  std::vector<Instance> list(const state::Cluster& cluster) override;
+  std::vector<Instance> list(const state::Cluster& cluster, const Cancel& cancel) override;
   std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                           std::span<const state::Node> nodes,
                                           const Cancel& cancel) override;

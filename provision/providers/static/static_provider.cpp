@@ -180,7 +180,8 @@ std::vector<HostResult<Instance>> StaticProvider::create(const state::Cluster& c
   return results;
 }
 
-std::vector<Instance> StaticProvider::list(const state::Cluster& cluster) {
+std::vector<Instance> StaticProvider::list(const state::Cluster& cluster,
+                                           const Cancel& /*cancel*/) {
   std::vector<Instance> instances;
   for (const StaticHost& host : cluster.hosts())
     instances.push_back(instance_of(host, static_cast<int>(instances.size())));

@@ -37,7 +37,7 @@ class StaticProvider final : public Provider {
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;
-  std::vector<Instance> list(const state::Cluster& cluster) override;
+  std::vector<Instance> list(const state::Cluster& cluster, const Cancel& cancel) override;
 
   /// Both throw ErrorKind::usage: fastgpu must not switch these hosts on or off.
   std::vector<HostResult<Instance>> start(const state::Cluster& cluster,

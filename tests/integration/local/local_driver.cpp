@@ -99,7 +99,7 @@ int run(provision::Provider& provider, const Arguments& arguments) {
     return print_all(provider.create(cluster, requests_for(arguments), cancel));
   }
   if (arguments.verb == "list") {
-    for (const auto& instance : provider.list(cluster))
+    for (const auto& instance : provider.list(cluster, cancel))
       print(instance);
     return 0;
   }

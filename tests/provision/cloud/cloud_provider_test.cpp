@@ -215,7 +215,7 @@ TEST_CASE("machines that were left at another place are strays") {
   bench.create(1);
   bench.cluster.network = bench.provider.network_at(bench.cluster, 1);
   bench.create(1);
-  const auto listed = bench.provider.list(bench.cluster);
+  const auto listed = bench.provider.list(bench.cluster, bench.cancel);
   REQUIRE(listed.size() == 2);
   CHECK(listed[0].token == "stray m0");
   CHECK(listed[1].token.empty());
@@ -376,7 +376,7 @@ TEST_CASE("machines whose names somebody changed are known by their ids") {
     node.instance_id = bench.cloud.all[static_cast<std::size_t>(node.index)].id;
   for (Machine& machine : bench.cloud.all)
     if (machine.index > 0) machine.index = -1;  // Some clouds tell it by the name alone.
-  const auto found = bench.provider.list(bench.cluster);
+  const auto found = bench.provider.list(bench.cluster, bench.cancel);
   for (const Instance& instance : found)
     CHECK(instance.token.empty());  // None is a stray.
   for (const auto& result : bench.provider.stop(bench.cluster, nodes, bench.cancel))
@@ -490,7 +490,7 @@ TEST_CASE("the list says of a machine that was taken over who has it, and when")
   bench.create(2);
   const std::vector<std::string> ids = {bench.cloud.all[1].id};
   bench.cloud.tag("r1", ids, {.owner = "1a2b3c4d", .taken = "20261122T071800Z_laptop"}, Cancel());
-  const auto found = bench.provider.list(bench.cluster);
+  const auto found = bench.provider.list(bench.cluster, bench.cancel);
   REQUIRE(found.size() == 2);
   CHECK(found[0].owner.empty());
   CHECK(found[1].owner == "laptop on 2026-11-22 at 07:18 UTC (state directory 1a2b3c4d)");

@@ -278,7 +278,7 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
 
 TEST_CASE("what a cloud's part of a file cannot be is refused at its place") {
   CHECK(failure_of([] { read("cloud: {gpu: A100}"); }).what() ==
-        std::string("cluster.yaml:1:9: unknown field 'gpu', did you mean 'gpus'?"));
+        std::string("cluster.yaml:1:9: unknown field 'cloud.gpu', did you mean 'gpus'?"));
   CHECK(failure_of([] { read("cloud: {disk: 0}"); }).kind() == ErrorKind::usage);
   CHECK(failure_of([] { read("cloud: aws"); }).kind() == ErrorKind::usage);
 }

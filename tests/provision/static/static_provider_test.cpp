@@ -141,7 +141,7 @@ TEST_CASE("hosts are adopted where they are, the cluster's key let in, and liste
   CHECK(created[0].value().address == "10.0.0.1");
   CHECK(created[0].value().port == 2222);
   CHECK(created[0].value().token == "t");
-  const auto listed = place.provider.list(place.cluster);
+  const auto listed = place.provider.list(place.cluster, place.cancel);
   REQUIRE(listed.size() == 2);
   CHECK(listed[0].id == created[0].value().id);
   CHECK(listed[1].state == InstanceState::running);
