@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/counted.hpp"
@@ -35,17 +36,55 @@ const agent::LinkInterface* interface_of(std::span<const LinkNode> nodes,
   return nullptr;
 }
 
-/// Returns the nodes that are in more than half of the failed pairs, if these are several.
-std::string common_node(const std::vector<std::pair<std::string, std::string>>& failed,
-                        std::size_t nodes) {
-  std::map<std::string, std::size_t> times;
-  for (const auto& [a, b] : failed) {
-    ++times[a];
-    ++times[b];
-  }
-  for (const auto& [name, count] : times)
-    if (nodes > 2 && count + 1 >= nodes && count == failed.size()) return name;
+/// A node that all failed connections have in common, and which of its connections fail.
+struct CommonNode {
+  std::string name;
+  std::string what;
+};
+
+/// The connections of one node that were tried, and those that failed, in each direction.
+struct Tally {
+  int tried_to = 0, failed_to = 0;
+  int tried_from = 0, failed_from = 0;
+};
+
+/// Returns which connections of a node fail, if it is all of them or all in one direction, and
+/// these are several; else an empty text.
+std::string what_fails(const Tally& tally) {
+  if (tally.failed_to + tally.failed_from < 2) return "";
+  const bool is_all_to = tally.failed_to == tally.tried_to;
+  const bool is_all_from = tally.failed_from == tally.tried_from;
+  if (is_all_to && is_all_from) return "no connection with any other node";
+  if (is_all_to && tally.failed_from == 0) return "no other node can connect to it";
+  if (is_all_from && tally.failed_to == 0) return "it can connect to no other node";
   return "";
+}
+
+/// Returns the node whose connections, and no others, have failed in this way; absent if there is
+/// none, as between two nodes.
+std::optional<CommonNode> common_node(std::span<const Pair> pairs, const std::string& failure) {
+  std::map<std::string, Tally> tallies;
+  std::map<std::string, std::set<std::string>> others;
+  int failed = 0;
+  for (const Pair& pair : pairs) {
+    const bool fails = pair.failure == failure;
+    failed += fails ? 1 : 0;
+    Tally& from = tallies[pair.from.value];
+    Tally& to = tallies[pair.to.value];
+    ++from.tried_from;
+    ++to.tried_to;
+    if (!fails) continue;
+    ++from.failed_from;
+    ++to.failed_to;
+    others[pair.from.value].insert(pair.to.value);
+    others[pair.to.value].insert(pair.from.value);
+  }
+  for (const auto& [name, tally] : tallies) {
+    const bool has_all = tally.failed_to + tally.failed_from == failed;
+    const std::string what = has_all ? what_fails(tally) : "";
+    if (!what.empty() && others[name].size() > 1) return CommonNode{name, what};
+  }
+  return std::nullopt;
 }
 
 template <class Number>
@@ -206,11 +245,11 @@ std::vector<Finding> connection_findings(std::span<const LinkNode> nodes,
         is_size ? "give all interfaces and switches one MTU, and let ICMP pass"
                 : "open all TCP ports between the nodes: in their firewalls, and in the security "
                   "group or switch";
-    if (const std::string common = common_node(failed, nodes.size()); !common.empty()) {
+    if (const auto common = common_node(pairs, failure)) {
       findings.push_back({.check = "connections",
                           .severity = Severity::error,
-                          .nodes = {common},
-                          .found = "no connection with any other node: " + failure,
+                          .nodes = {common->name},
+                          .found = common->what + ": " + failure,
                           .why = why,
                           .remedy = remedy});
       continue;

@@ -155,6 +155,41 @@ TEST_CASE("a connection that fails is named by both nodes, and a node without an
   CHECK(all[0].nodes == Names{"n3"});
 }
 
+TEST_CASE("of two nodes without a connection none is blamed while each reaches a third") {
+  const auto fail = [](EqualLinks& lab, std::size_t from, std::string_view to) {
+    lab.with(from, [&](agent::LinkAnswer& answer) {
+      for (auto& link : answer.links)
+        if (link.name == to) link.failure = "no answer within 5 s";
+    });
+  };
+  // Without measurements each node tries all others.
+  const auto both_ways = [] {
+    EqualLinks lab(3);
+    for (std::size_t node = 1; node < 3; ++node)
+      lab.with(node, [&](agent::LinkAnswer& answer) {
+        for (std::size_t other = 0; other < node; ++other)
+          answer.links.push_back({.name = "n" + std::to_string(other), .failure = ""});
+      });
+    return lab;
+  };
+  EqualLinks pair = both_ways();
+  fail(pair, 1, "n2");
+  fail(pair, 2, "n1");
+  CHECK(pair.connections().size() == 2);
+  CHECK(pair.connections()[0].found == "n1 cannot connect to n2: no answer within 5 s");
+  EqualLinks inward = both_ways();
+  fail(inward, 1, "n2");
+  fail(inward, 0, "n2");
+  REQUIRE(inward.connections().size() == 1);
+  CHECK(inward.connections()[0].nodes == Names{"n2"});
+  CHECK(inward.connections()[0].found == "no other node can connect to it: no answer within 5 s");
+  EqualLinks outward = both_ways();
+  fail(outward, 2, "n0");
+  fail(outward, 2, "n1");
+  CHECK(outward.connections().at(0).found ==
+        "it can connect to no other node: no answer within 5 s");
+}
+
 TEST_CASE("large packets that get lost are a matter of the MTU") {
   EqualLinks lab(2);
   lab.with(0, [](agent::LinkAnswer& answer) {
