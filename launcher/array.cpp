@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
@@ -147,6 +148,17 @@ int index_in(std::string_view text, std::string_view whole) try {
                           std::to_string(kMostIndex));
 }
 
+/// Returns the number of jobs that may run at once.
+int limit_in(std::string_view text, std::string_view whole) {
+  const auto limit = to_number<long long>(text);
+  if (limit && *limit == 0) refuse_range(whole, "allows no job at once");
+  if (!limit || *limit < 0 || *limit > kMostIndex)
+    refuse_range(whole, "allows '" + printable(text) +
+                            "' jobs at once, which is not a number from 1 to " +
+                            std::to_string(kMostIndex));
+  return static_cast<int>(*limit);
+}
+
 [[noreturn]] void refuse_many_elements(std::size_t wanted) {
   throw Error(ErrorKind::usage, "the array has " + counted(wanted, "job") + "; at most " +
                                     std::to_string(kMostElements) + " are allowed");
@@ -195,8 +207,7 @@ ArrayRange parse_array_range(std::string_view text) {
   ArrayRange range;
   std::string_view list = text;
   if (const auto percent = text.find('%'); percent != std::string_view::npos) {
-    range.limit = index_in(text.substr(percent + 1), text);
-    if (*range.limit == 0) refuse_range(text, "allows no job at once");
+    range.limit = limit_in(text.substr(percent + 1), text);
     list = text.substr(0, percent);
   }
   std::set<int> indices;

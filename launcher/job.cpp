@@ -100,14 +100,15 @@ void check_timeout(std::chrono::milliseconds timeout) {
 
 void check_grace(std::chrono::milliseconds grace) {
   if (grace.count() < 0 || grace > kLongestGrace)
-    throw Error(ErrorKind::usage, "the grace (--grace) is " + to_string(grace) +
+    throw Error(ErrorKind::usage, "the grace (--grace) is " + to_exact_string(grace) +
                                       ", which is not within 0 to " + to_string(kLongestGrace));
 }
 
 void check_hang_timeout(std::chrono::milliseconds limit) {
   if (limit.count() > 0 && limit < kShortestHang)
-    throw Error(ErrorKind::usage, "the time to a hang (--hang-timeout) is " + to_string(limit) +
-                                      ", which is shorter than " + to_string(kShortestHang));
+    throw Error(ErrorKind::usage, "the time to a hang (--hang-timeout) is " +
+                                      to_exact_string(limit) + ", which is shorter than " +
+                                      to_string(kShortestHang));
 }
 
 void check_rank_variable(const std::string& name) {

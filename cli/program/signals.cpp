@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <string>
 
 #include "base/utf8.hpp"
 
@@ -34,7 +35,9 @@ void write_line(const std::string* line) noexcept {
 /// Returns `sentence` as an output line that is never freed, because a handler may be reading it.
 const std::string* kept_line(const std::string& sentence) {
   static std::list<std::string> kept;
-  kept.push_back("\nfastgpu: " + escaped(sentence, Layout::kept) + "\n");
+  // A terminal has just shown "^C" on this line.
+  const char* const line_break = ::isatty(STDERR_FILENO) == 1 ? "\n" : "";
+  kept.push_back(std::string(line_break) + "fastgpu: " + escaped(sentence, Layout::kept) + "\n");
   return &kept.back();
 }
 

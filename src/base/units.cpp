@@ -117,7 +117,9 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
     before = factor;
     skip_blanks(rest);
   }
-  if (!(total <= kHundredYears)) refuse("duration", text, kExamples);
+  if (!(total <= kHundredYears))
+    throw Error(ErrorKind::usage,
+                "'" + printable(text) + "' is too long: a duration is at most 100 years");
   return std::chrono::milliseconds(std::llround(total));
 }
 
@@ -131,6 +133,16 @@ BitRate parse_bit_rate(std::string_view text) {
   const double value = scaled(text, kRates);
   if (!(value >= 1 && value <= 1e13)) refuse("link rate", text, "300mbit, 1gbit or 10gbit");
   return {static_cast<std::uint64_t>(value)};
+}
+
+std::string to_exact_string(std::chrono::milliseconds duration) {
+  const std::int64_t count = duration.count();
+  for (const Unit& unit :
+       {Unit{"d", kDay}, Unit{"h", kHour}, Unit{"m", kMinute}, Unit{"s", kSecond}}) {
+    const auto factor = static_cast<std::int64_t>(unit.factor);
+    if (count % factor == 0) return std::to_string(count / factor) + std::string(unit.suffix);
+  }
+  return std::to_string(count) + "ms";
 }
 
 std::string to_string(std::chrono::milliseconds duration) {

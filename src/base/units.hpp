@@ -32,6 +32,8 @@ Bytes parse_size(std::string_view text);
 /// Parses "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage, also for zero.
 BitRate parse_bit_rate(std::string_view text);
 
+/// Returns the duration in its largest whole unit: "3601s", where to_string() rounds to "1h".
+std::string to_exact_string(std::chrono::milliseconds duration);
 std::string to_string(std::chrono::milliseconds duration);  ///< "250ms", "1.5s", "3m20s", "2h05m"
 std::string to_string(Bytes size);                          ///< "1.5 GB", in powers of ten.
 std::string to_string(BitRate rate);  ///< "1gbit", which parse_bit_rate() accepts.

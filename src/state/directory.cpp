@@ -55,7 +55,7 @@ fs::path choose_directory(const Environment& environment) {
   const std::string home = environment("HOME").value_or("");
   const std::string why =
       home.empty() ? "HOME is not set" : "HOME='" + printable(home) + "' is not an absolute path";
-  throw Error(ErrorKind::local,
+  throw Error(ErrorKind::usage,
               "no place for fastgpu's state: " + why + "; set it or FASTGPU_STATE_DIR");
 }
 

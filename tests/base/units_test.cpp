@@ -60,6 +60,20 @@ TEST_CASE("every duration and size that is printed is read back, up to its last 
   }
 }
 
+TEST_CASE("a duration is written exactly where its rounded form would be another one") {
+  CHECK(to_exact_string(3601s) == "3601s");
+  CHECK(to_exact_string(1h) == "1h");
+  CHECK(to_exact_string(61min) == "61m");
+  CHECK(to_exact_string(1999ms) == "1999ms");
+  CHECK(to_exact_string(48h) == "2d");
+}
+
+TEST_CASE("a duration of over 100 years is called too long") {
+  for (const char* text : {"101w 9999999d", "999999999999w"})
+    CHECK(std::string(failure_of([&] { parse_duration(text); }).what()) ==
+          "'" + std::string(text) + "' is too long: a duration is at most 100 years");
+}
+
 TEST_CASE("sizes tell powers of ten from powers of two") {
   CHECK(parse_size("256MB").count == 256'000'000);
   CHECK(parse_size("256MiB").count == 256ULL << 20);

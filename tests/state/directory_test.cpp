@@ -37,7 +37,7 @@ TEST_CASE("empty variables and a relative XDG_STATE_HOME count as unset") {
   CHECK(choose_directory(
             environment({{"FASTGPU_STATE_DIR", ""}, {"XDG_STATE_HOME", "x"}, {"HOME", "/h"}})) ==
         "/h/.local/state/fastgpu");
-  CHECK(failure_of([] { choose_directory(environment({})); }).kind() == ErrorKind::local);
+  CHECK(failure_of([] { choose_directory(environment({})); }).kind() == ErrorKind::usage);
 }
 
 TEST_CASE("a relative HOME is shown, and an absent one is not set") {
