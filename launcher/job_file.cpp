@@ -67,12 +67,6 @@ std::chrono::milliseconds checked_duration(const config::Value& value,
   return duration;
 }
 
-std::string path_of(const config::Value& value) {
-  std::string text = value.text();
-  if (text.empty()) throw value.error("the path is empty");
-  return text;
-}
-
 transfer::NodePath node_path_of(const config::Value& value) {
   return value.parsed(transfer::parse_node_path);
 }
@@ -80,7 +74,7 @@ transfer::NodePath node_path_of(const config::Value& value) {
 /// Returns a path on this machine. "~" is refused, because only shells expand it: a directory named
 /// "~" is easily deleted in the wrong way.
 std::string local_path_of(const config::Value& value) {
-  std::string path = path_of(value);
+  std::string path = value.filled_text();
   if (path == "~" || path.starts_with("~/"))
     throw value.error("'" + printable(path) +
                       "': ~ is not expanded in paths of this machine: write the full path, or one "
@@ -94,6 +88,7 @@ std::string variable_name_of(const config::Value& value) {
     throw value.error("a secret's value does not belong in a file like this: name the variable");
   if (!is_variable_name(name))
     throw value.error("'" + printable(name) + "' is not a name of an environment variable");
+  value.checked([&] { check_rank_variable(name); });
   return name;
 }
 
@@ -128,7 +123,7 @@ SlurmOptions slurm_of(const config::Value& value) {
 
 /// Returns a quantity of Kubernetes: "8", "500m", "64Gi".
 std::string quantity_of(const config::Value& value) {
-  static const std::regex pattern("[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?");
+  static const std::regex pattern("([0-9]+\\.?[0-9]*|\\.[0-9]+)(m|k|M|G|T|Ki|Mi|Gi|Ti)?");
   std::string text = value.text();
   if (!std::regex_match(text, pattern))
     throw value.error("'" + printable(text) + "' is not a quantity such as 8, 500m or 64Gi");
@@ -192,7 +187,9 @@ void read_ends(const config::Value& root, JobFile& file) {
 void read_turn(const config::Value& root, JobFile& file) {
   if (const auto priority = root.find("priority"))
     file.priority = priority->integer(-kMostPriority, kMostPriority);
-  if (const auto after = root.find("after")) file.after = after->texts();
+  if (const auto after = root.find("after"))
+    for (const config::Value& job : after->list())
+      file.after.push_back(job.filled_text());
   if (const auto share = root.find("share")) file.share = share->boolean();
   if (const auto array = root.find("array"))
     file.array = array->parsed([](const std::string& text) {

@@ -210,7 +210,8 @@ std::vector<std::string> channels_of(const Value& value, IndexLogins& logins) {
     const bool is_name = std::ranges::all_of(channel, [](char c) {
       return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '/';
     });
-    if (!is_address && (!is_name || channel.front() == '/' || channel.front() == '.'))
+    if (!is_address &&
+        (!is_name || std::string_view("/.-").find(channel.front()) != std::string_view::npos))
       throw items[i].error("'" + printable(agent::hide_logins(channel)) +
                            "' is not a channel: write a name such as conda-forge, or an address");
   }

@@ -33,7 +33,7 @@ std::string host_key_of(const config::Value& value) {
   const std::string text = value.text();
   const std::size_t space = text.find(' ');
   const bool is_line = text.find('\n') == std::string::npos;
-  if (!is_line || space == std::string::npos || space + 1 == text.size())
+  if (!is_line || space == 0 || space == std::string::npos || space + 1 == text.size())
     throw value.error("'" + printable(text) +
                       "' is not a host key: write it like 'ssh-ed25519 AAAA...'");
   return text;
@@ -77,7 +77,7 @@ void read_place(const config::Value& map, Place& place) {
   check_is_single(map, "user", !place.user.empty());
   if (const auto port = map.find("port")) place.port = port_of(*port);
   if (const auto user = map.find("user")) place.user = user_of(*user);
-  if (const auto identity = map.find("identity")) place.identity = identity->text();
+  if (const auto identity = map.find("identity")) place.identity = identity->filled_text();
   place.host_keys = host_keys_of(map);
 }
 
@@ -196,7 +196,7 @@ std::vector<HostEntry> hosts_of(const config::Value& value, const HostEntry& def
 HostEntry host_defaults_of(const config::Value& root) {
   HostEntry defaults;
   if (const auto port = root.find("port")) defaults.port = port_of(*port);
-  if (const auto identity = root.find("identity")) defaults.identity = identity->text();
+  if (const auto identity = root.find("identity")) defaults.identity = identity->filled_text();
   if (const auto jump = root.find("jump")) defaults.jumps = jumps_of(*jump);
   return defaults;
 }
@@ -305,7 +305,7 @@ ClusterFile read_cluster_file(const config::Document& document) {
   ClusterFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
-  if (const auto provider = root.find("provider")) file.provider = provider->text();
+  if (const auto provider = root.find("provider")) file.provider = provider->filled_text();
   if (const auto nodes = root.find("nodes")) file.nodes = nodes->integer(1, kMostNodes);
   if (const auto slots = root.find("slots")) file.slots = slots->integer(1, kMostSlots);
   if (const auto rate = root.find("link-rate")) file.link_rate = rate->bit_rate();

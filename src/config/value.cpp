@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.hpp"
+#include "base/join.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 #include "base/outcome.hpp"
@@ -34,6 +35,12 @@ std::string Value::text() const {
   if (tree_->kind != Tree::Kind::scalar) refuse("text");
   if (tree_->text.find('\0') != std::string::npos) refuse("text without NUL bytes");
   return tree_->text;
+}
+
+std::string Value::filled_text() const {
+  std::string filled = text();
+  if (filled.empty()) throw error("this must not be empty");
+  return filled;
 }
 
 template <class Parse>
@@ -109,7 +116,8 @@ void Value::allow_only(const std::vector<std::string>& known,
   if (!is_map() && !is_null()) refuse("a map of names and values");
   for (const Entry& entry : tree_->entries) {
     if (contains(known, entry.key)) continue;
-    std::string message = entry.place.text() + ": unknown field '" + printable(entry.key) + "'";
+    const std::string path = name_.empty() ? entry.key : name_ + "." + entry.key;
+    std::string message = entry.place.text() + ": unknown field '" + printable(path) + "'";
     const std::string nearest = nearest_name(entry.key, known);
     std::string word = entry.key;
     std::ranges::replace(word, '_', '-');
@@ -119,6 +127,8 @@ void Value::allow_only(const std::vector<std::string>& known,
       message += ": only the flag --" + flag + " sets this";
     else if (!nearest.empty())
       message += ", did you mean '" + nearest + "'?";
+    else if (!name_.empty())
+      message += ": its fields are " + joined(known);
     throw Error(ErrorKind::usage, message);
   }
 }

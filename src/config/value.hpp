@@ -29,7 +29,8 @@ class Value {
   bool is_list() const noexcept { return tree_->kind == Tree::Kind::list; }
   bool is_map() const noexcept { return tree_->kind == Tree::Kind::map; }
 
-  std::string text() const;  ///< Any scalar in its written form, without its quotes.
+  std::string text() const;         ///< Any scalar in its written form, without its quotes.
+  std::string filled_text() const;  ///< Returns text(), and throws if it is empty.
   int integer(int least, int most) const;
   bool boolean() const;
   std::string choice(std::span<const std::string> choices) const;
@@ -46,8 +47,8 @@ class Value {
   /// value ("nodes:") is present, and can be read only as an empty list or map.
   std::optional<Value> find(std::string_view key) const;
 
-  /// Throws for a key that is not in `known`, with the nearest known one, or with the nearest of
-  /// `flags`: what only a flag of the command line sets.
+  /// Throws for a key that is not in `known`, with its path and the nearest known one, or with the
+  /// nearest of `flags`: what only a flag of the command line sets.
   void allow_only(std::initializer_list<std::string_view> known) const;
   void allow_only(const std::vector<std::string>& known,
                   const std::vector<std::string>& flags = {}) const;

@@ -140,7 +140,21 @@ TEST_CASE("what cannot be is refused with line and column") {
        "slurm?"},
       {"engine: ''\n", "job.yaml:1:9: 'engine': '' is not one of mpirun, slurm, kubernetes"},
       {"slurm: {partitoin: gpu}\n",
-       "job.yaml:1:9: unknown field 'partitoin', did you mean 'partition'?"},
+       "job.yaml:1:9: unknown field 'slurm.partitoin', did you mean 'partition'?"},
+      {"kubernetes: {x: 1}\n",
+       "job.yaml:1:14: unknown field 'kubernetes.x': its fields are image, context, namespace, "
+       "workers, gpus, cpus, memory"},
+      {"secrets: [{name: A, file: b, x: c}]\n",
+       "job.yaml:1:30: unknown field 'secrets[0].x': its fields are name, file"},
+      {"secrets: [RANK]\n",
+       "job.yaml:1:11: 'secrets[0]': the variable RANK is set by fastgpu for each rank and cannot "
+       "be overridden"},
+      {"after: ['']\n", "job.yaml:1:9: 'after[0]': this must not be empty"},
+      {"array: 1-3%9999999999\n",
+       "job.yaml:1:8: 'array': --array '1-3%9999999999' allows '9999999999' jobs at once, which is "
+       "not a number from 1 to 1000000: write it like 1-20, 0-100:10, 1,5,9 or 1-20%4"},
+      {"timeout: 999999w\n",
+       "job.yaml:1:10: 'timeout': '999999w' is too long: a duration is at most 100 years"},
       {"slurm: {partition: 'a b'}\n",
        "job.yaml:1:20: 'slurm.partition': 'a b' is not a word of letters, digits and _-.,:@+=/"},
       {"kubernetes: {memory: much}\n",
@@ -163,7 +177,7 @@ TEST_CASE("what cannot be is refused with line and column") {
        "job.yaml:1:11: 'secrets[0]': a secret is a variable's name, or has 'name' and 'file'"},
       {"launcher: torch\n",
        "job.yaml:1:11: 'launcher': 'torch' is not one of mpirun, torchrun, plain"},
-      {"sync: ''\n", "job.yaml:1:7: 'sync': the path is empty"},
+      {"sync: ''\n", "job.yaml:1:7: 'sync': this must not be empty"},
       {"command: [\"a\\0b\"]\n",
        "job.yaml:1:11: 'command[0]' must be text without NUL bytes, not 'a\\x00b'"},
   };

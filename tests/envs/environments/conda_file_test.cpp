@@ -82,8 +82,8 @@ TEST_CASE("what conda would do and an environment cannot is refused where it is 
         std::string::npos);
   CHECK(refusal_of("dependencies: [{pip: [six]}, {pip: [numpy]}]\n").find("two lists") !=
         std::string::npos);
-  CHECK(refusal_of("dependencies: [{npm: [left-pad]}]\n").find("unknown field 'npm'") !=
-        std::string::npos);
+  CHECK(refusal_of("dependencies: [{npm: [left-pad]}]\n")
+            .find("unknown field 'dependencies[0].npm'") != std::string::npos);
   CHECK(refusal_of("dependencies: [{pip: [-e .]}]\n")
             .starts_with("dir/environment.yml (pip):1: '-e .' is not supported here"));
   CHECK(refusal_of("platforms: [linux-64]\ndependencies: [six]\n").find("unknown field") !=

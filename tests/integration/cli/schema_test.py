@@ -3,6 +3,7 @@ examples and templates are right, and wrong files are refused by both: schema_te
 ...]
 """
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -66,7 +67,7 @@ WRONG = {
         ("command: [a]\nenv: {'A B': 1}\n", "environment variable"),
         ("command: [a]\nenv: [A]\n", "map"),
         ("command: [a]\nsecrets: [A=b]\n", "does not belong"),
-        ("command: [a]\nsecrets: [{name: A, path: b}]\n", "unknown field 'path'"),
+        ("command: [a]\nsecrets: [{name: A, path: b}]\n", "unknown field 'secrets[0].path'"),
         ("command: [a]\ndetach: maybe\n", "true or false"),
         ("command: [a]\nsync: ''\n", "empty"),
         ("command: [a]\narray: 1-\n", "not a number"),
@@ -101,6 +102,160 @@ WRONG = {
     ],
 }
 
+# Odd values, each of which is tried in every place of every file. Numbers are written as JSON has
+# them: a validator cannot tell 0x10 from 16.
+VALUES = [
+    *("''", "null", "true", "1", "0", "'1'", "-1", "0.5", "1000001", "[]", "[1]", "{}", "{a: b}"),
+    *(
+        "a",
+        "a b",
+        "a_b",
+        "a-",
+        "-a",
+        '"a\\nb"',
+        '"a\\0b"',
+        '" a"',
+        "\u00e9",
+        "~/x",
+        "~ann/x",
+        "$HOME/x",
+    ),
+    *(
+        "10s",
+        ".5s",
+        "1h30m",
+        "30m1h",
+        "1 fortnight",
+        "1y",
+        '" 10s"',
+        "0s",
+        "1-20%4",
+        "1-20%9999999",
+    ),
+    *(
+        "1gbit",
+        "1gbit/s",
+        "5USD",
+        "0USD",
+        "5eur/h",
+        "stop after 5",
+        "stop after 1h,delete after 7d",
+    ),
+    *("500GB", "numpy<2.3", "https://a/b", "10.0.0.0/8", "ssh-ed25519 AAAA", "x" * 100),
+]
+# These alone are tried in a place whose schema is that of an earlier one.
+FEW = ["''", "true", "-1", "[a]", '"a\\0b"', "~/x"]
+# What a place must have beside the value that is tried there.
+BASE = {
+    "job": {"command": "[a]"},
+    "cluster": {"name": "a"},
+    "environment": {"name": "a"},
+}
+BESIDE = {
+    ("cluster", "user"): "hosts: h\n",
+    ("cluster", "port"): "hosts: h\n",
+    ("cluster", "identity"): "hosts: h\n",
+    ("cluster", "jump"): "hosts: h\n",
+    ("cluster", "cloud"): "provider: aws\n",
+    ("environment", "channels"): "builder: conda\n",
+    ("environment", "pip"): "builder: conda\n",
+}
+SUM = f"'{'0' * 64}'"
+REQUIRED = {
+    "name": "KEY",
+    "file": "/etc/hostname",
+    "address": "h",
+    "archive": "https://a/b",
+    "sha256": SUM,
+    "version": "8.3",
+    "installers": f"[{{path: /a, sha256: {SUM}}}]",
+}
+# Places where the schema takes more than fastgpu does, because a schema cannot compare values, or
+# only by patterns that would not be understood. The reverse is allowed nowhere.
+LOOSE = {
+    "job": r"grace|hang_timeout|array",
+    "cluster": r".*(address|inner|disk)|.*(ssh-from|jump)(\[\])?|hosts(\[\]|\[\].name)?",
+    "environment": r"from|(packages|pip|sources|channels|apt|index|index_for)(\[\]|\..*)?|"
+    r"(packages|channels)|python\.archive|cann\..*",
+}
+# Any scalar is taken as an address or a name of a variable, but these are hardly "true".
+UNUSUAL = {"cluster": r"hosts.*|jump.*", "job": r"secrets.*"}
+# Errors with the file's name that are not about what is written there.
+LATER = ("is not set on this machine", "No such file", "File name too long")
+
+
+def places(schema, root, name="", text="@", seen=()):
+    """Yields the name, the YAML text and the schema of each place where a value can be written."""
+    yield name, text, schema
+    for part in (schema, *(schema.get("allOf", [])), *schema.get("oneOf", [])):
+        reference = part.get("$ref", "")
+        if reference in seen:
+            continue
+        if reference:
+            target = root["definitions"][reference.rsplit("/", 1)[1]]
+            yield from inner_places(target, root, name, text, (*seen, reference))
+        else:
+            yield from inner_places(part, root, name, text, seen)
+
+
+def inner_places(schema, root, name, text, seen):
+    for part in schema.get("oneOf", []):
+        yield from places(part, root, name, text, seen)
+    for field, value in schema.get("properties", {}).items():
+        others = "".join(
+            f", {one}: {REQUIRED[one]}"
+            for one in schema.get("required", schema.get("oneOf", [{}])[0].get("required", []))
+            if one != field and {field, one} != {"url", "path"}
+        )
+        inner = text.replace("@", f"{{{field}: @{others}}}")
+        yield from places(value, root, f"{name}.{field}", inner, seen)
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield f"{name}.KEY", text.replace("@", "{@: x}"), schema.get("propertyNames")
+        values = schema["additionalProperties"]
+        yield from places(values, root, f"{name}.VALUE", text.replace("@", "{A: @}"), seen)
+    items = schema.get("items", [])
+    if isinstance(items, dict):
+        yield from places(items, root, f"{name}[]", text.replace("@", "[@]"), seen)
+    for item in items if isinstance(items, list) else []:
+        yield from places(item, root, f"{name}[]", text.replace("@", "[@]"), seen)
+    if "additionalItems" in schema:
+        later = text.replace("@", "[a, @]")
+        yield from places(schema["additionalItems"], root, f"{name}[1]", later, seen)
+
+
+def files_with_odd_values(kind, schema):
+    """Yields (place, value, text of the file)."""
+    seen = set()
+    kinds = []  # The schemas of the places so far.
+    for field, value in schema["properties"].items():
+        beside = BESIDE.get((kind, field), "")
+        before = "".join(f"{k}: {v}\n" for k, v in BASE[kind].items() if k != field) + beside
+        for name, text, about in places(value, schema, field):
+            bare = {key: rule for key, rule in about.items() if key != "description"}
+            values = FEW if bare in kinds else VALUES
+            kinds.append(bare)
+            for odd in [*values, *reserved(kind, name)]:
+                file = f"{before}{field}: {text.replace('@', odd, 1)}\n"
+                is_no_name = name.endswith(".KEY") and (odd == "null" or odd[0] in "[{")
+                if file not in seen and not is_no_name:
+                    seen.add(file)
+                    yield name, odd, file
+
+
+def reserved(kind, place):
+    """Returns names that cannot be those of variables."""
+    constant, source = {
+        ("job", "env.KEY"): ("kOfEachRank", "launcher/job.cpp"),
+        ("job", "secrets[]"): ("kOfEachRank", "launcher/job.cpp"),
+        ("environment", "variables.KEY"): ("kReserved", "envs/environments/spec.cpp"),
+    }.get((kind, place), ("", ""))
+    if not constant:
+        return []
+    found = re.search(constant + r" = \{(.*?)\}", (HOME / source).read_text(), re.S).group(1)
+    names = re.findall(r'"(\w+)"', found)
+    assert_true(len(names) > 3, constant)
+    return names
+
 
 def validators():
     """Returns the validator of each schema, as fastgpu prints it."""
@@ -121,13 +276,16 @@ def validators():
 
 def read(user, kind, text):
     """Returns the exit code and the error of fastgpu for a file."""
-    path = user / f"{kind}.yaml"
+    folder = pathlib.Path(tempfile.mkdtemp(dir=user))
+    path = folder / f"{kind}.yaml"
     path.write_text(text)
     done = subprocess.run(
         [FASTGPU, *READERS[kind][0], str(path), "--dry-run"],
         env={**os.environ, "FASTGPU_STATE_DIR": str(user / "state")},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        errors="replace",
         check=False,
     )
     return done.returncode, done.stderr
@@ -181,6 +339,42 @@ def test_both_refuse_what_is_wrong(user):
             code, err = read(user, kind, text)
             assert_equal(code, 2, f"{text}{err}")
             assert_in(why, err, text)
+
+
+def as_json(value):
+    """Returns the value with texts for the names of fields, which JSON has alone."""
+    if isinstance(value, dict):
+        return {
+            name if isinstance(name, str) else json.dumps(name): as_json(one)
+            for name, one in value.items()
+        }
+    return [as_json(one) for one in value] if isinstance(value, list) else value
+
+
+def differences(user, kind, validator, load):
+    """Returns the odd values of which the schema and fastgpu think differently."""
+
+    def difference(case):
+        place, odd, text = case
+        _, err = read(user, kind, text)
+        is_refused = f"{kind}.yaml:" in err and not any(words in err for words in LATER)
+        is_valid = validator.is_valid(as_json(load(text)))
+        if is_valid and is_refused and not re.fullmatch(LOOSE[kind], place):
+            return f"{place}: the schema takes {odd}: {err.strip()[-150:]}"
+        is_unusual = odd == "true" and re.fullmatch(UNUSUAL.get(kind, ""), place)
+        if not is_valid and not is_refused and not is_unusual:
+            return f"{place}: the schema refuses {odd}"
+        return ""
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        cases = files_with_odd_values(kind, validator.schema)
+        return [one for one in threads.map(difference, cases) if one]
+
+
+def test_both_think_alike_of_odd_values(user):
+    checks, load = validators()
+    for kind in READERS:
+        assert_equal(differences(user, kind, checks[kind], load), [], kind)
 
 
 def read_fields(source):
