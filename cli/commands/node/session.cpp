@@ -46,20 +46,17 @@ bool has_terminal() noexcept {
   return ::isatty(STDIN_FILENO) == 1;
 }
 
-ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command,
-                      Streams streams) {
+ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command) {
   ssh::InteractiveOptions session;
   session.command = std::move(command);
   session.connect_timeout = context.settings().duration("connect-timeout");
   std::optional<ssh::RawTerminal> raw;
   std::optional<ssh::ResizeWatch> resize;
-  if (streams == Streams::terminal) {
-    session.terminal = {.type = context.environment()("TERM").value_or("xterm"),
-                        .modes = ssh::terminal_modes(STDIN_FILENO)};
-    session.window_size = [] { return ssh::window_size(STDIN_FILENO); };
-    session.variables = locale_of(context.environment());
-  }
-  if (has_terminal() && session.terminal) {
+  session.terminal = {.type = context.environment()("TERM").value_or("xterm"),
+                      .modes = ssh::terminal_modes(STDIN_FILENO)};
+  session.window_size = [] { return ssh::window_size(STDIN_FILENO); };
+  session.variables = locale_of(context.environment());
+  if (has_terminal()) {
     resize.emplace();
     session.resize_fd = resize->fd();
     // Until the session has started, Ctrl-C must reach us: the node may not answer.

@@ -1,4 +1,4 @@
-// A session on one node, connected to the user's streams, with or without a terminal.
+// A session with a terminal on one node.
 #pragma once
 
 #include <string>
@@ -15,12 +15,9 @@ RemoteTarget one_node(Context& context, const std::string& text, std::string_vie
 
 bool has_terminal() noexcept;  ///< Returns true if standard input is a terminal.
 
-enum class Streams : std::uint8_t { plain, terminal };
-
 /// Runs `command` with the login shell on the node, or the login shell itself if `command` is
-/// empty. With Streams::terminal, the session gets a terminal of the type and size of ours, and
-/// receives all keys until it ends.
-ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command,
-                      Streams streams);
+/// empty. The session gets a terminal of the type and size of ours, and receives all keys until it
+/// ends.
+ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command);
 
 }  // namespace fastgpu::cli

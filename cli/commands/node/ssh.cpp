@@ -1,10 +1,17 @@
+#include <unistd.h>
+
 #include <memory>
 
 #include "base/quote.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/node/session.hpp"
+#include "cli/commands/shared/program_output.hpp"
+#include "cli/commands/shared/standard_input.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "remote/exec.hpp"
+#include "remote/shared_input.hpp"
 #include "ssh/openssh.hpp"
 #include "state/directory.hpp"
 
@@ -34,13 +41,59 @@ int print_config(Context& context, const SshOptions& options) {
   return 0;
 }
 
+/// Passes output on as it comes, without names of nodes.
+class PlainSink final : public remote::OutputSink {
+ public:
+  explicit PlainSink(Context& context) : context_(context), out_(context) {}
+
+  void output(std::size_t /*host*/, remote::OutputChannel channel, std::string_view text) override {
+    if (channel == remote::OutputChannel::out)
+      out_.write(text);
+    else
+      context_.ui().program_errors(text);
+  }
+  const ProgramOutput& out() const noexcept { return out_; }
+
+ private:
+  Context& context_;
+  ProgramOutput out_;
+};
+
+/// Returns the program for a login shell that reads its commands from standard input.
+std::vector<std::string> login_shell() {
+  return {"/bin/sh", "-c", R"(exec "${SHELL:-/bin/sh}" -l)"};
+}
+
+/// Runs a program without a terminal. Its processes end with us, as those of `exec`: without a
+/// terminal, sshd lets them go on.
+int run_supervised(Context& context, const ssh::Host& host,
+                   const std::vector<std::string>& program) {
+  const bool has_input = is_passed_on(STDIN_FILENO) || has_terminal();
+  const auto input = has_input ? std::make_unique<remote::SharedInput>(STDIN_FILENO, 1) : nullptr;
+  const remote::ExecOptions settings{
+      .connect_timeout = context.settings().duration("connect-timeout"),
+      .input = input.get(),
+      .delivery = remote::Delivery::pieces};
+  context.ui().give_stdout_away();
+  PlainSink sink(context);
+  const auto result = remote::exec_everywhere(context.ssh(), {&host, 1}, program, context.agent(),
+                                              settings, sink, context.cancel())
+                          .front();
+  if (sink.out().closed()) return kBrokenPipe;
+  const remote::Executed& ended = result.value();
+  if (!ended.unsupervised.empty())
+    context.ui().warn(host.name.value + ": ran without a supervisor: " + ended.unsupervised);
+  return sink.out().exit_code_after(ended.exit.code());
+}
+
 int run(Context& context, const SshOptions& options) {
   if (options.config) return print_config(context, options);
   const RemoteTarget found = one_node(context, options.target, "ssh");
-  const bool login = has_terminal() && options.program.empty();
-  return run_session(context, found.hosts.front(), shell_join(options.program),
-                     options.terminal || login ? Streams::terminal : Streams::plain)
-      .code();
+  const bool is_login = has_terminal() && options.program.empty();
+  if (options.terminal || is_login)
+    return run_session(context, found.hosts.front(), shell_join(options.program)).code();
+  return run_supervised(context, found.hosts.front(),
+                        options.program.empty() ? login_shell() : options.program);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ int enter(Context& context, const TmuxOptions& options) {
   const auto start = options.detached ? TmuxStart::detached : TmuxStart::attached;
   const std::string command = tmux_command(options.session, options.program, start);
   if (!options.detached)
-    return code_of(run_session(context, host, command, Streams::terminal), found, options.session);
+    return code_of(run_session(context, host, command), found, options.session);
   const int code = code_of(start_detached(context, host, command), found, options.session);
   if (code == 0)
     context.ui().next_steps({"fastgpu tmux " + found.cluster.name.value + "/" + host.name.value +

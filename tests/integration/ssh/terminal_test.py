@@ -148,6 +148,62 @@ class Login(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 3)
 
 
+class BatchPrograms(unittest.TestCase):
+    """Programs without a terminal. They get our standard input, and end with us."""
+
+    def ssh(self, *words, **options):
+        return subprocess.run(
+            [FASTGPU, "ssh", f"{CLUSTER}/0", *words],
+            capture_output=True,
+            timeout=60,
+            check=False,
+            **options,
+        )
+
+    def is_running(self, program):
+        found = self.ssh("--", "pgrep", "-xf", program)
+        return found.returncode == 0
+
+    def wait_for(self, program, running):
+        until = time.monotonic() + 20
+        while self.is_running(program) != running:
+            self.assertLess(time.monotonic(), until, program)
+            time.sleep(0.1)
+
+    def test_a_program_ends_with_us_however_we_end(self):
+        for number, end in enumerate(
+            (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+        ):
+            program = f"sleep {7000 + number}"
+            with self.subTest(end=end):
+                ours = subprocess.Popen(
+                    [FASTGPU, "ssh", f"{CLUSTER}/0", "--", *program.split()],
+                    stdin=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+                self.wait_for(program, running=True)
+                ours.send_signal(end)
+                self.assertEqual(ours.wait(20), -9 if end == signal.SIGKILL else 130)
+                self.wait_for(program, running=False)
+                ours.stdin.close()
+
+    def test_bytes_go_through_unchanged_in_both_directions(self):
+        data = os.urandom(3_000_000)
+        done = self.ssh("--", "sh", "-c", "cat; printf '\\0\\377e' >&2; exit 5", input=data)
+        self.assertEqual((done.returncode, done.stderr), (5, b"\0\xffe"))
+        self.assertEqual(hashlib.sha256(done.stdout).digest(), hashlib.sha256(data).digest())
+
+    def test_a_login_shell_reads_commands_from_our_input(self):
+        done = self.ssh(input=b"shopt -q login_shell && echo login\ncd /\npwd\nexit 9\n")
+        self.assertEqual((done.returncode, done.stdout), (9, b"login\n/\n"))
+
+    def test_a_reader_that_leaves_ends_the_program(self):
+        words = f"{FASTGPU} ssh {CLUSTER}/0 -- yes 8000 | head -n 1"
+        done = subprocess.run(["bash", "-c", words], capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.stdout, b"8000\n")
+        self.wait_for("yes 8000", running=False)
+
+
 def main():
     need_root("/usr/sbin/sshd")
     with tempfile.TemporaryDirectory() as folder:
