@@ -92,6 +92,12 @@ def what_does_not_fit_the_parameters_is_refused(comm):
         ):
             with raises(ValueError, *words):
                 call(bad)
+    with raises(TypeError, "GradientExchange: the parameter ['a'] is of type str", "pytree"):
+        GradientExchange({"a": "b"}, comm)
+    with raises(TypeError, "GradientExchange: comm is of type NoneType"):
+        GradientExchange(model, None)
+    with raises(TypeError, "broadcast: comm is of type dict"):
+        broadcast(comm, model)
     with raises(ValueError, "averaged or summed"):
         GradientExchange(model, comm, fc.MAX)
     exchange(good)  # Nothing had begun.

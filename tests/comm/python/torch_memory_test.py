@@ -33,6 +33,29 @@ def what_backward_has_made_gets_the_average_where_it_is(comm):
 
 
 @on_ranks(2)
+def a_saved_state_is_loaded_from_its_memory(comm):
+    weight = torch.nn.Parameter(torch.ones(64, 64))
+    wire = {"FASTGPU_COMM_WIRE": "1bit"}
+    optimizer = DistributedOptimizer(torch.optim.SGD([weight], 1.0), comm, settings=wire)
+    (weight * torch.rand(64, 64)).sum().backward()
+    optimizer.step()
+    saved = optimizer.state_dict()
+
+    def listed(tensor):
+        raise AssertionError("a list of Python's numbers has 8 bytes and more for each byte")
+
+    plain, torch.Tensor.tolist = torch.Tensor.tolist, listed
+    try:
+        optimizer.load_state_dict(saved)
+    finally:
+        torch.Tensor.tolist = plain
+    saved["fastgpu_comm"]["unsent"] = b"bytes"
+    with raises(TypeError, "the state_dict is of type bytes"):
+        optimizer.load_state_dict(saved)
+    optimizer.close()
+
+
+@on_ranks(2)
 def parameters_that_have_the_very_same_gradient_get_the_same_average(comm):
     first, second = (torch.nn.Parameter(torch.zeros(6)) for _ in range(2))
     both = [("first", first), ("second", second)]

@@ -3,6 +3,7 @@ groups and saved states, on several ranks.
 """
 
 import copy
+import warnings
 
 from ranks import need, on_ranks, part, raises, run_tests
 from suite import (
@@ -16,7 +17,13 @@ from suite import (
 )
 
 torch = need("torch")
-from fastgpu_comm.torch import DistributedOptimizer, broadcast_optimizer_state  # noqa: E402
+import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm.torch import (  # noqa: E402
+    DistributedOptimizer,
+    MultistepOptimizer,
+    broadcast_optimizer_state,
+)
+from fastgpu_comm.torch_gossip import GossipOptimizer  # noqa: E402
 
 from torch_models import Mlp, adam, batches, loss_of, momentum, near, same_everywhere  # noqa: E402
 
@@ -177,6 +184,61 @@ def gradients_may_be_clipped_and_steps_repeated_by_a_closure(comm):
         trained(model, optimizer, lambda t: part(comm, t), optimizer.synchronize),
         trained(wanted, momentum(wanted), lambda t: t, lambda: None),
     )
+
+
+@on_ranks(2)
+def wrong_arguments_are_refused_in_words(comm):
+    model = Mlp()
+    good = momentum(model)
+    for wrapper in (DistributedOptimizer, MultistepOptimizer, GossipOptimizer):
+        name = wrapper.__name__
+        with raises(TypeError, f"{name}: the optimizer is of type Mlp: give one of torch.optim"):
+            wrapper(model, comm)
+        for wrong in (None, model):
+            with raises(TypeError, f"{name}: comm is of type {type(wrong).__name__}", "init()"):
+                wrapper(good, wrong)
+        for wrong in ([("a", 1)], 7, ["a"], model.parameters()):
+            with raises(TypeError, f"{name}: named_parameters", "give the module"):
+                wrapper(good, comm, wrong)
+    for wrong in (None, 1):
+        with raises(TypeError, "Gradients: comm is of type"):
+            fc.Gradients(wrong)
+    optimizer = DistributedOptimizer(good, comm, model)  # The job goes on.
+    x, y = next(batches())
+    loss_of(model, x, y).backward()
+    optimizer.step()
+
+
+@on_ranks(2)
+def what_is_exchanged_already_is_not_exchanged_twice(comm):
+    made = {
+        "DistributedOptimizer": DistributedOptimizer(momentum(Mlp()), comm),
+        "GossipOptimizer": GossipOptimizer(momentum(Mlp()), comm),
+        "MultistepOptimizer": MultistepOptimizer(momentum(Mlp()), comm, mode="local_steps=2"),
+    }
+    for kind, inner in made.items():
+        for wrapper in (DistributedOptimizer, MultistepOptimizer, GossipOptimizer):
+            with raises(
+                ValueError, f"{wrapper.__name__}: the optimizer is a {kind} already: give the one"
+            ):
+                wrapper(inner, comm)
+
+
+@on_ranks(2)
+def a_closure_gives_no_warning(comm):
+    model = Mlp().double()
+    optimizer = DistributedOptimizer(torch.optim.LBFGS(model.parameters()), comm)
+    x, y = next(iter(batches()))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(model, x.double(), y)
+        loss.backward()
+        return loss
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.step(closure)
 
 
 @on_ranks(2)

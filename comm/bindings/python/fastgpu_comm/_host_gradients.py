@@ -21,6 +21,17 @@ class Place(NamedTuple):
     dtype: Any  # A type of numpy.
 
 
+def need_array(value: Any, name: str, what: str) -> Any:
+    """Returns `value`, a parameter with that name. Raises TypeError for one without a shape and a
+    type.
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return value
+    raise TypeError(
+        f"GradientExchange: the parameter {name} is of type {type(value).__name__}: give {what}"
+    )
+
+
 class HostGradients:
     """The gradients of one model. All ranks make it at the same time, with the same places in the
     same order.
@@ -37,6 +48,7 @@ class HostGradients:
             raise ValueError(
                 f"GradientExchange: gradients are averaged or summed, not {Op(op).name}"
             )
+        comm = Communicator.of(comm, "GradientExchange")
         self._places = list(places)
         self.outcome: Outcome | None = None  # The outcome of the last step.
         group = comm.split(0, comm.rank)  # The program's own calls may then come at any time.

@@ -23,6 +23,7 @@ def broadcast_parameters(
     A collective: every rank has the same tensors in the same order. Those that are not contiguous
     are copied on the way.
     """
+    comm = Communicator.of(comm, "broadcast_parameters")
     named = model.state_dict() if isinstance(model, torch.nn.Module) else model
     pairs = named.items() if isinstance(named, Mapping) else named
     tensors = [value.detach() for _, value in pairs if isinstance(value, torch.Tensor)]
@@ -54,6 +55,7 @@ def broadcast_optimizer_state(
     Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and
     text.
     """
+    comm = Communicator.of(comm, "broadcast_optimizer_state")
     tensors: list[torch.Tensor] = []
     packed = b""
     if comm.rank == root:

@@ -7,11 +7,12 @@ from typing import Any, Iterable, Mapping
 import torch
 
 from ._torch_broadcast import STATE, Buffers
+from ._torch_wrapper import Wrapped, names_of, plain_optimizer, state_in
 from .communicator import Communicator
 from .multistep import Multistep, MultistepOutcome
 
 
-class MultistepOptimizer:
+class MultistepOptimizer(Wrapped):
     """Takes the steps of `optimizer` by the mode of Multistep: "accumulate=4", "local_steps=8",
     "diloco=500", "delay=1" or "slices=8"; its text says when not to use each.
 
@@ -42,10 +43,10 @@ class MultistepOptimizer:
         mode: str | None = None,
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
-        self._inner = optimizer
+        self._inner = plain_optimizer(optimizer, "MultistepOptimizer")
+        comm = Communicator.of(comm, "MultistepOptimizer")
         module = named_parameters if isinstance(named_parameters, torch.nn.Module) else None
-        named = named_parameters if module is None else module.named_parameters()
-        names = {parameter: name for name, parameter in named or ()}
+        names = names_of(named_parameters, "MultistepOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group
@@ -130,7 +131,7 @@ class MultistepOptimizer:
         another rank, number of ranks or mode.
         """
         known = {key: value for key, value in state_dict.items() if key != STATE}
-        self._steps.load_state(state_dict[STATE]["multistep"].numpy().tobytes())
+        self._steps.load_state(state_in(state_dict[STATE]["multistep"]))
         self._inner.load_state_dict(known)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import torch
 from ._torch_broadcast import STATE, Buffers
 from ._torch_exchange import Exchange
 from ._torch_passes import Passes
-from ._torch_wrapper import OptimizerWrapper
+from ._torch_wrapper import OptimizerWrapper, names_of, plain_optimizer, state_in
 from .communicator import Communicator
 from .gradients import Outcome
 from .kinds import Op
@@ -62,15 +62,15 @@ class DistributedOptimizer(OptimizerWrapper):
         settings: Mapping[str, str | None] | None = None,
         broadcast_buffers: bool = True,
     ) -> None:
-        self._inner = optimizer
+        self._inner = plain_optimizer(optimizer, "DistributedOptimizer")
+        comm = Communicator.of(comm, "DistributedOptimizer")
         if op not in (Op.AVERAGE, Op.SUM):
             raise ValueError(
                 f"DistributedOptimizer: gradients are averaged or summed, not {Op(op).name}"
             )
         self._op = Op(op)
         module = named_parameters if isinstance(named_parameters, torch.nn.Module) else None
-        named = named_parameters if module is None else module.named_parameters()
-        names = {parameter: name for name, parameter in named or ()}
+        names = names_of(named_parameters, "DistributedOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group
@@ -104,7 +104,7 @@ class DistributedOptimizer(OptimizerWrapper):
         self._inner.load_state_dict(known)
         unsent = state_dict.get(STATE)
         if unsent is not None and unsent["rank"] == self._group.rank:
-            self._exchange.load_state(bytes(unsent["unsent"].tolist()))
+            self._exchange.load_state(state_in(unsent["unsent"]))
 
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         """Raises RuntimeError within backward(), and after one that has failed."""
@@ -181,9 +181,8 @@ class DistributedOptimizer(OptimizerWrapper):
             isinstance(loss, bool) or not isinstance(loss, (int, float))
         ):
             return loss
-        everywhere = self._group.all_reduce(
-            torch.tensor([float(loss)], dtype=torch.float64), self._op
-        )
+        number = float(loss.detach() if is_tensor else loss)
+        everywhere = self._group.all_reduce(torch.tensor([number], dtype=torch.float64), self._op)
         return (
             everywhere.to(loss.device, loss.dtype).reshape(loss.shape)
             if is_tensor

@@ -2,12 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 
 
-class OptimizerWrapper(torch.optim.Optimizer):
+class Wrapped:
+    """The base of what takes an optimizer's place. What two of them exchange would be averaged, or
+    summed, twice.
+    """
+
+
+def plain_optimizer(optimizer: Any, user: str) -> torch.optim.Optimizer:
+    """Returns `optimizer`. Raises TypeError for something else than an optimizer, and ValueError
+    for one whose gradients or parameters are exchanged already.
+    """
+    kind = type(optimizer).__name__
+    if isinstance(optimizer, Wrapped):
+        raise ValueError(
+            f"{user}: the optimizer is a {kind} already: give the one that it was made of"
+        )
+    if all(hasattr(optimizer, name) for name in ("param_groups", "step", "state_dict")):
+        return optimizer
+    raise TypeError(
+        f"{user}: the optimizer is of type {kind}: give one of torch.optim, such as "
+        "torch.optim.SGD(model.parameters(), lr=0.1)"
+    )
+
+
+def names_of(
+    named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None, user: str
+) -> dict[torch.Tensor, str]:
+    """Returns the names of parameters. Raises TypeError for something else than pairs of a name and
+    a tensor.
+    """
+    is_module = isinstance(named_parameters, torch.nn.Module)
+    pairs = named_parameters.named_parameters() if is_module else named_parameters
+    names: dict[torch.Tensor, str] = {}
+    try:
+        for name, parameter in () if pairs is None else pairs:
+            if not (isinstance(name, str) and isinstance(parameter, torch.Tensor)):
+                raise TypeError
+            names[parameter] = name
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{user}: named_parameters is of type {type(named_parameters).__name__}, and has "
+            "something else than pairs of a name and a tensor: give the module, or its "
+            "named_parameters()"
+        ) from None
+    return names
+
+
+def state_in(saved: Any) -> memoryview:
+    """Returns the bytes of a tensor in a state_dict. Raises TypeError for anything else."""
+    if not isinstance(saved, torch.Tensor) or saved.dtype != torch.uint8:
+        raise TypeError(
+            f"the state of fastgpu_comm in the state_dict is of type {type(saved).__name__}: give "
+            "what state_dict() has returned"
+        )
+    return memoryview(saved.cpu().contiguous().numpy())
+
+
+class OptimizerWrapper(Wrapped, torch.optim.Optimizer):
     """An optimizer with the parameters, state and settings of `_inner`, which a subclass sets. It
     does not call super().__init__(): all attributes that it lacks are those of `_inner`.
     """

@@ -71,6 +71,18 @@ class Communicator:
         self._handle = Handle(self, "communicator", "fgc_comm_free", pointer)
         self._ranks = Ranks(load().ask("fgc_rank", pointer), load().ask("fgc_size", pointer))
 
+    @classmethod
+    def of(cls, value: Any, user: str) -> Communicator:
+        """Returns `value`, which `user` needs as its communicator. Raises TypeError for anything
+        else.
+        """
+        if isinstance(value, cls):
+            return value
+        raise TypeError(
+            f"{user}: comm is of type {type(value).__name__}: give the Communicator that "
+            "fastgpu_comm.init() has returned"
+        )
+
     @property
     def rank(self) -> int:
         """0 to size - 1."""

@@ -116,7 +116,12 @@ class Gradients:
         settings: Mapping[str, str | None] | None = None,
         on_warning: Callable[[str], None] = log_warning,
     ) -> None:
-        pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
+        ranks = Communicator.of(comm, "Gradients")
+        pointer = load().make(
+            "fgc_gradients_create",
+            ranks.pointer,
+            settings_list(settings),
+        )
         assert pointer is not None
         handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
         self._data = Registered()

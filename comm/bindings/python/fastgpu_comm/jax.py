@@ -19,7 +19,7 @@ import jax
 import numpy
 from jax.experimental import io_callback
 
-from ._host_gradients import HostGradients, Place
+from ._host_gradients import HostGradients, Place, need_array
 from .communicator import Communicator
 from .gradients import Outcome
 from .kinds import Op
@@ -31,6 +31,7 @@ def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
 
     A collective: every rank has the same structure. Not within jit.
     """
+    comm = Communicator.of(comm, "broadcast")
     leaves, structure = jax.tree_util.tree_flatten(tree)
     requests = [comm.broadcast_async(numpy.array(jax.numpy.asarray(leaf)), root) for leaf in leaves]
     return jax.tree_util.tree_unflatten(
@@ -57,10 +58,11 @@ class GradientExchange:
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
         named, self._structure = jax.tree_util.tree_flatten_with_path(parameters)
-        places = [
-            Place(jax.tree_util.keystr(path) or "parameter", tuple(leaf.shape), leaf.dtype)
-            for path, leaf in named
-        ]
+        places = []
+        for path, leaf in named:
+            name = jax.tree_util.keystr(path) or "parameter"
+            array = need_array(leaf, name, "a pytree of arrays")
+            places.append(Place(name, tuple(array.shape), array.dtype))
         self._host = HostGradients(places, comm, op, settings)
 
     @property

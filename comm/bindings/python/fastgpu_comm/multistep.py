@@ -69,9 +69,10 @@ class Multistep:
         settings: Mapping[str, str | None] | None = None,
         on_warning: Callable[[str], None] = log_warning,
     ) -> None:
+        ranks = Communicator.of(comm, "Multistep")
         pointer = load().make(
             "fgc_multistep_create",
-            comm.pointer,
+            ranks.pointer,
             None if mode is None else text_of(mode, "the mode"),
             settings_list(settings),
         )

@@ -39,6 +39,7 @@ def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root
     """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A
     collective.
     """
+    comm = Communicator.of(comm, "broadcast_parameters")
     travelling = [
         (parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root))
         for parameter in parameters.values()
@@ -63,6 +64,11 @@ class GradientExchange:
         op: Op = Op.AVERAGE,
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
+        if not isinstance(parameters, Mapping) and not hasattr(parameters, "items"):
+            raise TypeError(
+                f"GradientExchange: the parameters are of type {type(parameters).__name__}: give "
+                "net.collect_params()"
+            )
         trained = [
             (name, parameter)
             for name, parameter in parameters.items()

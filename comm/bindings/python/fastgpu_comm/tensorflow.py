@@ -20,7 +20,7 @@ from typing import Any, Iterable, Mapping, Sequence
 
 import tensorflow
 
-from ._host_gradients import HostGradients, Place
+from ._host_gradients import HostGradients, Place, need_array
 from .communicator import Communicator
 from .gradients import Outcome
 from .kinds import Op
@@ -32,6 +32,7 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
 
     A collective: every rank has the same variables in the same order. Not within a tf.function.
     """
+    comm = Communicator.of(comm, "broadcast_variables")
     travelling = []
     for variable in variables:
         values = variable.numpy().copy()
@@ -65,7 +66,10 @@ class GradientExchange:
                 tuple(variable.shape),
                 tensorflow.as_dtype(variable.dtype).as_numpy_dtype,
             )
-            for number, variable in enumerate(variables)
+            for number, variable in enumerate(
+                need_array(each, str(index), "variables, such as model.trainable_variables")
+                for index, each in enumerate(variables)
+            )
         ]
         self._host = HostGradients(places, comm, op, settings)
 

@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 import torch
 
-from ._torch_wrapper import OptimizerWrapper
+from ._torch_wrapper import OptimizerWrapper, names_of, plain_optimizer, state_in
 from .communicator import Communicator
 from .gossip import Gossip, GossipReport
 
@@ -68,15 +68,14 @@ class GossipOptimizer(OptimizerWrapper):
         named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None = None,
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
-        self._inner = optimizer
+        self._inner = plain_optimizer(optimizer, "GossipOptimizer")
+        comm = Communicator.of(comm, "GossipOptimizer")
+        names = names_of(named_parameters, "GossipOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group
         self._gossip = Gossip(group, settings)
         self._last: GossipReport | None = None
-        if isinstance(named_parameters, torch.nn.Module):
-            named_parameters = named_parameters.named_parameters()
-        names = {tensor: name for name, tensor in named_parameters or ()}
         self._places: list[_Place] = []
         for number, group in enumerate(optimizer.param_groups):
             for index, tensor in enumerate(group["params"]):
@@ -122,7 +121,7 @@ class GossipOptimizer(OptimizerWrapper):
         self._inner.load_state_dict(known)
         remembered = state_dict.get(_STATE)
         if remembered is not None:
-            self._gossip.load_state(bytes(remembered.tolist()))
+            self._gossip.load_state(state_in(remembered))
 
     def close(self) -> None:
         """Frees what gossip has, between steps."""
