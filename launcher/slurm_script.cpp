@@ -50,6 +50,39 @@ std::optional<Error> failure_without_slurm(const std::string& head, int code,
                          "and configure the client of your Slurm there");
 }
 
+/// A phrase of Slurm's reasons against a job, and what it means for the user.
+struct RefusalRow {
+  std::string_view phrase;
+  ErrorKind kind;
+};
+
+/// The reasons in the words of sbatch. A reason that is not here is remote.
+constexpr RefusalRow kRefusals[] = {
+    {"More processors requested than permitted", ErrorKind::usage},
+    {"Requested node configuration is not available", ErrorKind::usage},
+    {"Requested time limit is invalid", ErrorKind::usage},
+    {"Node count specification invalid", ErrorKind::usage},
+    {"CPU count specification invalid", ErrorKind::usage},
+    {"Memory required by task is not available", ErrorKind::usage},
+    {"Invalid generic resource", ErrorKind::usage},
+    {"Invalid feature specification", ErrorKind::usage},
+    {"Invalid Trackable RESource", ErrorKind::usage},
+    {"Invalid partition name", ErrorKind::not_found},
+    {"invalid partition specified", ErrorKind::not_found},
+    {"Invalid qos specification", ErrorKind::not_found},
+    {"Invalid account or account/partition combination", ErrorKind::denied},
+    {"group not permitted to use this partition", ErrorKind::denied},
+    {"Access/permission denied", ErrorKind::denied},
+    {"Job violates accounting/QOS policy", ErrorKind::capacity},
+};
+
+/// Returns the kind of a refusal: remote for one with another reason.
+ErrorKind kind_of_refusal(std::string_view said) {
+  for (const RefusalRow& row : kRefusals)
+    if (said.find(row.phrase) != said.npos) return row.kind;
+  return ErrorKind::remote;
+}
+
 }  // namespace
 
 NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
@@ -89,7 +122,7 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
     case kStillRuns:
       return Error(ErrorKind::timeout, "Slurm on " + head + " has not ended the job yet");
     default:
-      return Error(ErrorKind::remote,
+      return Error(kind_of_refusal(answer.err),
                    "Slurm on " + head + ": " + (why.empty() ? "the command failed" : why));
   }
 }
@@ -103,7 +136,7 @@ std::optional<Error> failure_of_trial(const NodeAnswer& answer) {
   const int code = answer.result.ok() ? answer.result.value().code() : 0;
   if (code == 0) return failure_of_call(answer);
   if (const auto error = failure_without_slurm(head, code, answer.out)) return error;
-  return Error(ErrorKind::remote,
+  return Error(kind_of_refusal(answer.out),
                "Slurm on " + head + " refuses the job: " + words_of_slurm(answer.out));
 }
 

@@ -1,5 +1,7 @@
 #include "launcher/engines/slurm.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -214,6 +216,30 @@ std::string task_script(const JobSpec& spec, const std::vector<std::string>& ran
   return script + " && exec " + shell_join(rank_command);
 }
 
+/// Returns true for a job that Slurm or the timer of its batch script has ended.
+bool is_timeout(const SlurmJob& job) {
+  const bool is_by_timer = job.batch.code == 0 && job.batch.signal == SIGXCPU;
+  return is_by_timer || job.state == "TIMEOUT" || job.state == "DEADLINE";
+}
+
+/// Ends the ranks at the time that was asked for: Slurm's own limit is in whole minutes, and is not
+/// looked at more often than every half a minute.
+void start_timer(Script& script, const std::string& mark, std::chrono::milliseconds limit) {
+  const auto total = std::chrono::ceil<seconds>(limit).count();
+  script.line("(sleep " + std::to_string(total) + " & sleeps=$!");
+  script.line(R"(trap 'kill "$sleeps"; exit 0' TERM)");
+  script.line("wait \"$sleeps\"");
+  script.line(": > " + mark);
+  script.line(R"(scancel --signal=TERM "$SLURM_JOB_ID.0") &)");
+  script.line("timer=$!");
+}
+
+/// Stops the timer. If it has ended the ranks, the script ends by a signal that says so.
+void stop_timer(Script& script, const std::string& mark) {
+  script.line("kill \"$timer\" 2> /dev/null");
+  script.line("if [ -e " + mark + " ]; then kill -s XCPU $$; fi");
+}
+
 /// Returns the outcome of a job that its user or Slurm has ended.
 std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob& job) {
   using state::JobState;
@@ -222,7 +248,7 @@ std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob
                       .exit_code = 130,
                       .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
                       .cause = JobEndCause::cancelled};
-  if (job.state == "TIMEOUT" || job.state == "DEADLINE") {
+  if (is_timeout(job)) {
     const bool is_ours = report.timeout.count() > 0;
     return JobOutcome{.state = JobState::failed,
                       .exit_code = 124,
@@ -326,8 +352,12 @@ std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
   if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
   if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));
   srun.insert(srun.end(), {"/bin/sh", "-c", task_script(spec, rank_command)});
+  const std::string mark = job_directory(job_id) + "/timed-out";
+  const bool has_timer = spec.timeout.count() > 0;
+  if (has_timer) start_timer(script, mark, spec.timeout);
   script.line(shell_join(srun));
   script.line("code=$?");
+  if (has_timer) stop_timer(script, mark);
   script.line("echo \"$code\" > " + job_directory(job_id) + "/" + agent::kBatchEnd);
   script.line("exit \"$code\"");
   return script.take();
@@ -372,7 +402,7 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
   end.how = job.batch;
   end.ended = now_ns;
   if (job.state == "CANCELLED") end.cause = agent::StopCause::request;
-  if (job.state == "TIMEOUT" || job.state == "DEADLINE") end.cause = agent::StopCause::timeout;
+  if (is_timeout(job)) end.cause = agent::StopCause::timeout;
   if (end.how.ok() && job.state != "COMPLETED" && job.state != kForgotten) end.how.code = 1;
   end.host = job.nodes;
   return end;

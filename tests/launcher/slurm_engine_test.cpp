@@ -155,6 +155,30 @@ TEST_CASE("a job that Slurm refuses is stopped, so that nothing of it stays behi
   CHECK(head.actions == std::vector<std::string>{"submit", "cancel", "end"});
 }
 
+TEST_CASE("a refusal of Slurm has the kind of its reason") {
+  struct Row {
+    const char* reason;
+    ErrorKind kind;
+  };
+  for (const Row& row : {Row{"More processors requested than permitted", ErrorKind::usage},
+                         Row{"Requested node configuration is not available", ErrorKind::usage},
+                         Row{"Invalid partition name specified", ErrorKind::not_found},
+                         Row{"Invalid qos specification", ErrorKind::not_found},
+                         Row{"User's group not permitted to use this partition", ErrorKind::denied},
+                         Row{"Job violates accounting/QOS policy (job submit limit, user's size "
+                             "and/or time limits)",
+                             ErrorKind::capacity},
+                         Row{"Something new", ErrorKind::remote}}) {
+    CAPTURE(row.reason);
+    SlurmHead head{.submit_error = "sbatch: error: Batch job submission failed: " +
+                                   std::string(row.reason) + "\n"};
+    head.submit_exit.status = 1;
+    const Cancel never;
+    CHECK(failure_of([&] { head.engine->start("train-1", job_of_two(), never, {}); }).kind() ==
+          row.kind);
+  }
+}
+
 TEST_CASE(
     "a job whose submission has no answer may run, unless Slurm confirms that it is stopped") {
   for (const int lost_answers : {1, 100}) {

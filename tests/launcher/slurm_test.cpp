@@ -1,6 +1,7 @@
 #include "launcher/engines/slurm.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   CHECK(has_line(plain, "#SBATCH --error=.fastgpu/jobs/train-1/launcher.err"));
   CHECK(has_line(plain, "#SBATCH --ntasks=4"));
   for (const char* absent : {"--nodes", "--gres", "--time", "--partition", "--account", "--qos",
-                             "--cpus-per-task", "--ntasks-per-node", "--mpi"})
+                             "--cpus-per-task", "--ntasks-per-node", "--mpi", "scancel"})
     CHECK(plain.find(absent) == std::string::npos);
 
   spec.per_node = 2;
@@ -75,7 +76,8 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   for (const char* line :
        {"#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=2", "#SBATCH --cpus-per-task=6",
         "#SBATCH --gres=gpu:8", "#SBATCH --time=1:02:04", "#SBATCH --partition=gpu",
-        "#SBATCH --account=ab12", "#SBATCH --qos=high", "OMP_NUM_THREADS=6"})
+        "#SBATCH --account=ab12", "#SBATCH --qos=high", "OMP_NUM_THREADS=6",
+        "(sleep 3724 & sleeps=$!"})
     CHECK_MESSAGE(has_line(full, line), line);
   CHECK(full.find("srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task=6 /bin/sh -c ") !=
         std::string::npos);
@@ -213,6 +215,11 @@ TEST_CASE("our own time limit is named as it was given") {
   JobReport report;
   report.timeout = std::chrono::minutes(2);
   CHECK(decide_slurm(report, ended("TIMEOUT")).reason == "ran longer than 2m");
+  SlurmJob by_timer = ended("FAILED");
+  by_timer.batch = {.code = 0, .signal = SIGXCPU};
+  CHECK(decide_slurm(report, by_timer).reason == "ran longer than 2m");
+  CHECK(decide_slurm(report, by_timer).exit_code == 124);
+  CHECK(slurm_job_end(by_timer, 1).cause == agent::StopCause::timeout);
 }
 
 TEST_SUITE_END();

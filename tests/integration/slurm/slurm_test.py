@@ -278,12 +278,27 @@ def test_a_plan_shows_the_batch_script_and_what_slurm_says(site):
     assert_not_in("plan", site.run("get", "jobs").stdout)
 
 
+def test_a_job_ends_at_its_timeout_and_not_a_minute_later(site):
+    began = time.monotonic()
+    program = ["sh", "-c", "trap 'echo told; exit 3' TERM; sleep 600 & wait"]
+    done = site.job("late", "-np", "2", "--timeout", "2s", program=program, code=124)
+    assert_less(time.monotonic() - began, 30)
+    assert_in("ran longer than 2s", done.stderr)
+    assert_equal(sorted(done.stdout.splitlines()), ["[0] told", "[1] told"])
+    seen = site.seen("late")
+    assert_equal((seen["state"], seen["cause"]), ("failed", "timeout"))
+    # The timer goes with a job that ends before.
+    assert_equal(site.job("early", "-np", "1", "--timeout", "50s", program=["true"]).stdout, "")
+    ended = site.job("fails", "-np", "1", "--timeout", "50s", program=["false"], code=1)
+    assert_in("exited with 1", ended.stderr)
+
+
 def test_what_slurm_or_the_engine_refuses_is_named(site):
     more = ["-np", "1", "--set", "slurm.partition=none"]
-    refused = site.job("bad", *more, program=["true"], code=1)
+    refused = site.job("bad", *more, program=["true"], code=5)
     assert_in("nvalid partition", refused.stderr)
     assert_equal(site.seen("bad")["state"], "failed")
-    assert_in("nvalid partition", site.job(*more, "--dry-run", program=["true"], code=1).stderr)
+    assert_in("nvalid partition", site.job(*more, "--dry-run", program=["true"], code=5).stderr)
     for words, reason in (
         (["-np", "1", "-H", "login"], "engine slurm does not take --host"),
         (["-np", "1", "--priority", "3"], "set slurm.qos"),
