@@ -106,9 +106,11 @@ void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {
 /// without a slash is not checked, because the rank's PATH is not known here.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
   std::error_code ignored;
-  if (!std::filesystem::is_directory(directory, ignored))
-    throw Error(ErrorKind::not_found,
-                "the working directory " + printable(directory.string()) + " does not exist");
+  if (!std::filesystem::is_directory(directory, ignored)) {
+    const bool is_there = std::filesystem::exists(directory, ignored);
+    throw Error(ErrorKind::not_found, "the working directory " + printable(directory.string()) +
+                                          (is_there ? " is not a directory" : " does not exist"));
+  }
   if (program.find('/') == program.npos) return;
   const std::filesystem::path file = directory / program;
   if (!std::filesystem::exists(file, ignored))

@@ -340,6 +340,9 @@ TEST_CASE("facts fail where a rank could not start") {
   CHECK(code_of("work", "./none").code == 127);
   CHECK(code_of("work", "./data").code == 126);
   CHECK(code_of("work", "/").code == 126);
+  const auto file = run_agent(home, {"facts", "--workdir", "work/data", "--program", "true"});
+  CHECK(file.status.code == 127);
+  CHECK(file.err.ends_with("work/data is not a directory\n"));
 }
 
 TEST_SUITE_END();

@@ -121,7 +121,7 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
   const std::vector<std::string> variables = own_variables(options, ours);
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
-  if (spec.argv.empty())
+  if (spec.argv.empty() || spec.argv[0].empty())
     throw Error(
         ErrorKind::usage,
         "run job: the program is missing: put it after --, or write it in the file as 'command'");

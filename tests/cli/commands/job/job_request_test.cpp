@@ -26,6 +26,15 @@ TEST_CASE("a secret of the job file that is not set is refused with its place in
         "a file: {name: NOPE, file: FILE}");
 }
 
+TEST_CASE("an empty program is a missing one") {
+  for (const auto& program : {std::vector<std::string>{}, std::vector<std::string>{""}}) {
+    RunJobOptions options;
+    options.program = program;
+    const Error error = failure_of([&] { requested_spec(options, {}, {}, kNothingSet); });
+    CHECK(std::string(error.what()).starts_with("run job: the program is missing"));
+  }
+}
+
 TEST_CASE("a timeout of 0 on the command line is refused by the command") {
   RunJobOptions options;
   options.program = {"true"};
