@@ -71,7 +71,8 @@ class JobMayRun : public Error {
 };
 
 /// Runs one job at a time, as the client that it uses does. All calls block. An `id` is the name of
-/// a run: see run_name().
+/// a run: see run_name(). Only a start needs all nodes of the job: the other calls pass over nodes
+/// that have left the cluster.
 class JobEngine {
  public:
   virtual ~JobEngine() = default;
@@ -87,7 +88,8 @@ class JobEngine {
   virtual JobTrial try_start(const JobRecord& job, const Cancel& cancel) = 0;
 
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere, within the grace
-  /// of its programs, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
+  /// of its programs, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted. Nodes
+  /// that have left the cluster are reported to the observer.
   virtual JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                             const FollowingOptions& options, JobObserver& observer,
                             const Cancel& cancel) = 0;
@@ -99,12 +101,14 @@ class JobEngine {
   /// effect on the job. Throws if the engine cannot be asked.
   virtual void await_end(const std::string& id, const JobRecord& job, const Cancel& cancel) = 0;
 
-  /// Stops all of the job. Names the nodes that did not confirm it, each with the reason. Stopping
-  /// a job that has ended is a success.
+  /// Stops all of the job. Names the nodes that did not confirm it, each with the reason; the node
+  /// of the supervisor is the first. Stopping a job that has ended is a success, and so it is on a
+  /// node that has left the cluster.
   virtual std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) = 0;
 
-  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, after the
-  /// others have been read, and for a rank that the job does not have (usage).
+  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, and for
+  /// one that has left the cluster (not_found), after the others have been read; and for a rank
+  /// that the job does not have (usage).
   virtual void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
                     JobObserver& observer, const Cancel& cancel) = 0;
 

@@ -29,6 +29,8 @@ class JobObserver {
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
   /// Reports a lost connection, which is tried again.
   virtual void connection_lost(const NodeName&, const Error&) {}
+  /// Reports a node that has left the cluster: the output of its ranks is missing.
+  virtual void node_left(const NodeName&) {}
   /// Reports the stacks of the idle ranks on a node of a job that hangs.
   virtual void stacks(const NodeName&, std::string_view text) { static_cast<void>(text); }
 };

@@ -75,6 +75,30 @@ bool leaves_processes(const agent::JobEnd& end, const JobSpec& spec) {
   return spec.leftovers == Leftovers::kept && !is_well;
 }
 
+/// Returns "node demo-2 is", "nodes demo-1, demo-2 are".
+std::string subject_of(std::span<const NodeName> nodes) {
+  std::string names;
+  for (const NodeName& node : nodes)
+    append_item(names, node.value);
+  return nodes.size() == 1 ? "node " + names + " is" : "nodes " + names + " are";
+}
+
+Error missing_logs(std::span<const NodeName> left) {
+  return {ErrorKind::not_found, subject_of(left) +
+                                    " no longer in the cluster: the output of the ranks there is "
+                                    "missing"};
+}
+
+/// Returns the outcome of a job whose first node, the one that knows its end, has left the cluster.
+JobOutcome left_by(const std::vector<NodeName>& nodes) {
+  JobOutcome outcome{.state = state::JobState::lost,
+                     .exit_code = 1,
+                     .reason = subject_of(nodes) + " no longer in the cluster"};
+  outcome.cause = JobEndCause::node_loss;
+  outcome.lost = nodes;
+  return outcome;
+}
+
 /// The engine mpirun: ranks on the nodes of the cluster, under a supervisor on the first of them.
 class MpirunEngine final : public JobEngine {
  public:
@@ -153,7 +177,15 @@ class MpirunEngine final : public JobEngine {
     wanted.lost_after = options_.lost_after;
     wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
     wanted.agent = options_.agent;
-    Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
+    wanted.supervisor = job.placement.front().node;
+    const Members members = members_of(job.placement);
+    for (const NodeName& node : members.left)
+      observer.node_left(node);
+    Following following(client_, members.hosts, members.placement, commands(id), wanted, observer);
+    if (contains(members.left, *wanted.supervisor)) {
+      following.read_all(cancel);
+      return left_by(members.left);
+    }
     try {
       following.run(cancel);
     } catch (const Error&) {
@@ -189,8 +221,11 @@ class MpirunEngine final : public JobEngine {
     FollowingOptions options;
     options.needs_begin = true;
     options.agent = options_.agent;
+    options.supervisor = job.placement.front().node;
+    Members members = members_of(job.placement);
     JobReport report =
-        glance_at_nodes(client_, hosts(job), job.placement, commands(id), kGlance, options);
+        glance_at_nodes(client_, std::move(members.hosts), std::move(members.placement),
+                        commands(id), kGlance, options);
     if (!report.launcher) return {.is_unknown = report.is_unknown};
     if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
     report.lease = options_.lease;
@@ -232,11 +267,17 @@ class MpirunEngine final : public JobEngine {
     }
     std::erase_if(placement,
                   [&](const NodeRanks& ranks) { return contains(request.left_out, ranks.node); });
-    if (placement.empty()) return;
-    const JobRecord part{.spec = job.spec, .placement = placement};
-    Following following(client_, hosts(part), placement, commands(id), options, observer);
-    if (request.mode == LogMode::follow) return following.run(cancel);
-    following.read_all(cancel);
+    const Members members = members_of(placement);
+    if (!members.placement.empty()) {
+      Following following(client_, members.hosts, members.placement, commands(id), options,
+                          observer);
+      const bool knows_end = contains(members.placement, *options.supervisor, &NodeRanks::node);
+      if (request.mode == LogMode::follow && knows_end)
+        following.run(cancel);
+      else
+        following.read_all(cancel);
+    }
+    if (!members.left.empty()) throw missing_logs(members.left);
   }
 
   std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
@@ -262,7 +303,7 @@ class MpirunEngine final : public JobEngine {
   JobOutcome outcome_of(JobReport seen, const JobRecord& job) {
     JobOutcome outcome = decide(seen);
     if (outcome.cause != JobEndCause::launcher) return outcome;
-    seen.full_temporary = find_full_temporary(client_, hosts(job), kReachSoon);
+    seen.full_temporary = find_full_temporary(client_, members_of(job.placement).hosts, kReachSoon);
     return decide(seen);
   }
 
@@ -380,29 +421,33 @@ class MpirunEngine final : public JobEngine {
       const bool has_one = std::ranges::any_of(ranks, [&](int rank) {
         return rank >= node_ranks.first && rank < node_ranks.first + node_ranks.count;
       });
-      if (has_one)
-        tasks.push_back({.host = node(node_ranks.node).host, .command = commands(id).stacks()});
+      if (const ClusterNode* there = has_one ? find_node(node_ranks.node) : nullptr)
+        tasks.push_back({.host = there->host, .command = commands(id).stacks()});
     }
     for (const NodeAnswer& answer : ask(client_, tasks, kStacks, cancel))
       if (answer.result.ok() && !answer.out.empty())
         observer.stacks(answer.result.host, answer.out);
   }
 
-  /// Reaches each node within `to_reach`, or reports it as unreachable.
+  /// Reaches each node within `to_reach`, or reports it as unreachable. A node that has left the
+  /// cluster runs nothing any more.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job,
                                           milliseconds to_reach) {
     const Cancel never;
-    const auto all = hosts(job);
+    const NodeName& head = job.placement.front().node;
+    const Members members = members_of(job.placement);
     std::vector<NodeTask> tasks;
-    for (const ssh::Host& host : all)
-      tasks.push_back(
-          {.host = host, .command = tasks.empty() ? commands(id).stop() : commands(id).sweep()});
+    for (const ssh::Host& host : members.hosts)
+      tasks.push_back({.host = host,
+                       .command = host.name == head ? commands(id).stop() : commands(id).sweep()});
     // All nodes at once, so that every program has the same time: the first node stops mpirun, too.
     const milliseconds limit = to_reach + job.spec.grace + kToStop;
     std::vector<HostResult<ssh::Exit>> results;
     // A node without the agent cannot confirm that nothing runs there, and gets one.
     for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, limit, never, to_reach))
       results.push_back(confirmation(std::move(answer)));
+    for (const NodeName& node : members.left)
+      results.insert(node == head ? results.begin() : results.end(), {node, ssh::Exit{}});
     return results;
   }
 
@@ -417,11 +462,24 @@ class MpirunEngine final : public JobEngine {
     throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
   }
 
-  std::vector<ssh::Host> hosts(const JobRecord& job) const {
-    std::vector<ssh::Host> hosts;
-    for (const NodeRanks& ranks : job.placement)
-      hosts.push_back(node(ranks.node).host);
-    return hosts;
+  /// The nodes of a job: those that the cluster has, with their ranks, and those that have left it.
+  struct Members {
+    std::vector<ssh::Host> hosts{};
+    std::vector<NodeRanks> placement{};  ///< One entry for each host.
+    std::vector<NodeName> left{};
+  };
+
+  Members members_of(std::span<const NodeRanks> placement) const {
+    Members members;
+    for (const NodeRanks& ranks : placement) {
+      if (const ClusterNode* there = find_node(ranks.node)) {
+        members.hosts.push_back(there->host);
+        members.placement.push_back(ranks);
+      } else if (!contains(members.left, ranks.node)) {
+        members.left.push_back(ranks.node);
+      }
+    }
+    return members;
   }
 
   NodeCommands commands(const std::string& id) const { return {options_.agent.hash, id}; }

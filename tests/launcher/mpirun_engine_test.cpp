@@ -10,12 +10,14 @@
 #include "agent/protocol/facts.hpp"
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
+#include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
 using agent::FrameKind;
+using test::failure_of;
 using test::FakeReply;
 using test::FakeSsh;
 using test::frame;
@@ -102,7 +104,109 @@ struct NodeWithFailedLauncher {
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
 };
 
+/// A job of three nodes, one of which has left the cluster.
+struct ClusterWithoutNode {
+  explicit ClusterWithoutNode(std::string node_that_left) : left(std::move(node_that_left)) {}
+
+  static FakeReply answer(const FakeSsh::Seen& asked) {
+    if (asked.command.find("job-follow") == std::string::npos) return {};
+    const int rank = asked.host.back() - '0';
+    std::string frames = frame({.kind = FrameKind::data, .rank = rank}, asked.host + " writes\n");
+    if (rank == 0) frames += frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{}));
+    return {.out = frames + frame({.kind = FrameKind::end}, "")};
+  }
+
+  std::unique_ptr<JobEngine> engine() {
+    std::vector<ClusterNode> nodes;
+    for (const char* name : {"n-0", "n-1", "n-2"}) {
+      if (name == left) continue;
+      nodes.emplace_back();
+      nodes.back().host.name = {name};
+    }
+    return make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                              {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
+  }
+
+  std::string left;
+  JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}},
+                .placement = {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}, {{"n-2"}, 2, 1}}};
+  FakeSsh client{[](const FakeSsh::Seen& asked) { return answer(asked); }};
+};
+
+struct Notes final : JobObserver {
+  void output(int, agent::OutputStream, std::string_view bytes) override { text += bytes; }
+  void node_left(const NodeName& node) override { left.push_back(node); }
+  std::string text{};
+  std::vector<NodeName> left{};
+};
+
 TEST_SUITE_BEGIN("launcher/mpirun_engine");
+
+TEST_CASE("the logs of the other nodes are read if one has left the cluster, which is an error") {
+  const Cancel never;
+  for (const LogMode mode : {LogMode::what_there_is, LogMode::follow})
+    for (const std::string left : {"n-0", "n-2"}) {
+      CAPTURE(left);
+      ClusterWithoutNode world(left);
+      Notes notes;
+      const Error e = failure_of(
+          [&] { world.engine()->logs("train-1", world.job, {.mode = mode}, notes, never); });
+      CHECK(e.kind() == ErrorKind::not_found);
+      CHECK(std::string(e.what()) == "node " + left +
+                                         " is no longer in the cluster: the output of the ranks "
+                                         "there is missing");
+      CHECK(notes.text ==
+            (left == "n-0" ? "n-1 writes\nn-2 writes\n" : "n-0 writes\nn-1 writes\n"));
+    }
+}
+
+TEST_CASE("the logs of a rank whose node is there are whole if another one has left the cluster") {
+  ClusterWithoutNode world("n-2");
+  const Cancel never;
+  Notes notes;
+  world.engine()->logs("train-1", world.job, {.rank = 1}, notes, never);
+  CHECK(notes.text == "n-1 writes\n");
+  CHECK(failure_of([&] {
+          world.engine()->logs("train-1", world.job, {.rank = 2}, notes, never);
+        }).kind() == ErrorKind::not_found);
+}
+
+TEST_CASE("a job is followed on the nodes that have not left the cluster, and the others named") {
+  const Cancel never;
+  SUBCASE("its end is known if the first node is there") {
+    ClusterWithoutNode world("n-1");
+    Notes notes;
+    const JobOutcome outcome =
+        world.engine()->follow("train-1", world.job, OnCancel::leave_job, {}, notes, never);
+    CHECK(outcome.state == state::JobState::succeeded);
+    CHECK(notes.text == "n-0 writes\nn-2 writes\n");
+    CHECK(notes.left == std::vector<NodeName>{{"n-1"}});
+  }
+  SUBCASE("it is lost with its first node") {
+    ClusterWithoutNode world("n-0");
+    Notes notes;
+    const JobOutcome outcome =
+        world.engine()->follow("train-1", world.job, OnCancel::leave_job, {}, notes, never);
+    CHECK(outcome.state == state::JobState::lost);
+    CHECK(outcome.lost == std::vector<NodeName>{{"n-0"}});
+    CHECK(notes.text == "n-1 writes\nn-2 writes\n");
+  }
+}
+
+TEST_CASE("a job is stopped on the nodes that have not left the cluster") {
+  for (const std::string left : {"n-0", "n-1"}) {
+    CAPTURE(left);
+    ClusterWithoutNode world(left);
+    const auto results = world.engine()->stop("train-1", world.job);
+    REQUIRE(results.size() == 3);
+    CHECK(results.front().host == NodeName{"n-0"});
+    for (const auto& one : results)
+      CHECK(one.ok());
+    CHECK(world.client.seen.size() == 2);
+    for (const FakeSsh::Seen& asked : world.client.seen)
+      CHECK((asked.command.find("job-stop") != std::string::npos) == (asked.host == "n-0"));
+  }
+}
 
 TEST_CASE("a glance at a job whose mpirun has failed names a full directory of temporary files") {
   NodeWithFailedLauncher world;

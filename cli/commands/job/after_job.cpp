@@ -22,14 +22,18 @@ namespace {
 
 constexpr std::chrono::minutes kNotifyTimeout{1};
 
-/// Returns the nodes of the job that are still in the cluster.
+/// Returns the nodes of the job that are still in the cluster, and warns of the others.
 std::vector<ssh::Host> hosts_with_outputs(Context& context, const OpenJob& open) {
   const auto nodes = context.store().nodes(open.cluster.id);
   const ClusterHosts where(context.store(), open.cluster);
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : open.record.placement) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
-    if (node != nodes.end()) hosts.push_back(where.of(*node));
+    if (node != nodes.end())
+      hosts.push_back(where.of(*node));
+    else
+      context.ui().warn("nothing is fetched from " + ranks.node.value +
+                        ", which is no longer in the cluster");
   }
   return hosts;
 }
@@ -65,7 +69,7 @@ bool fetch_outputs(Context& context, const std::string& job_id, const AfterJob& 
   const std::filesystem::path place = wanted.fetch_to->path() / job_id;
   context.ui().progress("copying the outputs of job " + job_id);
   make_directories(place);
-  bool is_complete = !hosts.empty();
+  bool is_complete = !hosts.empty() && hosts.size() == open.record.placement.size();
   for (const transfer::NodePath& path : wanted.fetch) {
     const std::string there = path_in_job(open.record.spec, open.run(), path);
     is_complete = fetch_path(context, hosts, there, place) && is_complete;

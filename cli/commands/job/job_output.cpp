@@ -95,6 +95,11 @@ void JobOutput::connection_lost(const NodeName& node, const Error& error) {
   context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
 }
 
+void JobOutput::node_left(const NodeName& node) {
+  context_.ui().warn("node " + node.value +
+                     " is no longer in the cluster: the output of the ranks there is missing");
+}
+
 void JobOutput::stacks(const NodeName& node, std::string_view text) {
   context_.ui().error_data("the ranks on " + node.value + " hang:\n" + std::string(text));
 }

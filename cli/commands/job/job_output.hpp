@@ -30,6 +30,7 @@ class JobOutput : public launcher::JobObserver {
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
+  void node_left(const NodeName& node) override;
   void stacks(const NodeName& node, std::string_view text) override;
 
   /// Completes unfinished lines. Then shows mpirun's own messages if `words` asks for them. They

@@ -23,6 +23,7 @@ class MergedOutput final : public launcher::JobObserver {
   void connection_lost(const NodeName& node, const Error& error) override {
     to_.connection_lost(node, error);
   }
+  void node_left(const NodeName& node) override { to_.node_left(node); }
   void disk_full(const NodeName& node, const std::string& path) override {
     to_.disk_full(node, path);
   }

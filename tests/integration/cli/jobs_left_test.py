@@ -151,5 +151,24 @@ def test_a_job_on_a_node_that_was_stopped_is_refused_at_once(user):
     user.run(*words)
 
 
+def test_what_a_job_left_on_the_other_nodes_is_shown_without_a_node_that_left(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 2, ["sh", "-c", "echo out $RANK"], "speaks"))
+    user.run("scale", "cluster", name, "--nodes", "1", "--yes")
+    gone = f"node {name}-1 is no longer in the cluster: the output of the ranks there is missing"
+    for more in ([], ["--tail", "5"], ["--timestamps"], ["-f"]):
+        done = user.run("logs", "speaks", *more, code=5, timeout=60)
+        assert_in(b"[0] out 0\n", done.out, f"{more} {done.err}")
+        assert_in(f"error: {gone}", done.err)
+    shown = json.loads(user.run("logs", "speaks", "-o", "json", code=5).out)
+    assert_equal([(line["rank"], line["text"]) for line in shown["lines"]], [(0, "out 0")])
+    assert_equal(shown["error"], {"kind": "not_found", "message": gone})
+    assert_equal(user.run("logs", "speaks", "--rank", "0").out, b"out 0\n")
+    user.refused(["logs", "speaks", "--rank", "1"], 5, gone)
+    attached = user.run("attach", "job", "speaks", timeout=60)
+    assert_in(b"[0] out 0\n", attached.out)
+    assert_in(f"warning: {gone}", attached.err)
+
+
 if __name__ == "__main__":
     run_tests(globals())
