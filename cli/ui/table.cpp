@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/ascii.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
@@ -20,6 +21,7 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kTableIndent = 2;  // The indent of the lines in which a row continues.
 constexpr std::size_t kProse = 28;       // A narrower column of prose is hard to read.
 constexpr std::size_t kUnlimitedWidth = ~std::size_t{0};
+constexpr std::size_t kUnlimitedHeight = ~std::size_t{0};
 
 /// One column of the table and its cells. The title is the first cell.
 struct Strip {
@@ -296,6 +298,65 @@ Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
       print_line(line, row, &line == &lines.front() ? 0 : kTableIndent, terminal.color_out,
                  out.text);
   return out;
+}
+
+namespace {
+
+/// Returns the lines that a text without colours takes on a terminal.
+std::size_t height_of(std::string_view text, int width) {
+  const std::size_t columns = width > 0 ? static_cast<std::size_t>(width) : kUnlimitedWidth;
+  std::size_t height = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t used = display_width(text.substr(0, end));
+    height += used == 0 ? 1 : (used - 1) / columns + 1;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return height;
+}
+
+bool has_red_cell(const std::vector<Cell>& row) {
+  return std::ranges::any_of(row, [](const Cell& cell) { return cell.color == Color::red; });
+}
+
+/// Returns the table with `count` of its rows, in their order: the first ones, but none without a
+/// red cell in place of one that has one.
+Table with_rows(const Table& table, std::size_t count) {
+  const auto red = static_cast<std::size_t>(std::ranges::count_if(table.rows, has_red_cell));
+  std::size_t red_left = std::min(red, count);
+  std::size_t others_left = count - red_left;
+  Table part{.columns = table.columns, .rows = {}};
+  for (const auto& row : table.rows) {
+    std::size_t& left = has_red_cell(row) ? red_left : others_left;
+    if (left == 0) continue;
+    --left;
+    part.rows.push_back(row);
+  }
+  return part;
+}
+
+}  // namespace
+
+Styled print_screen(const Table& table, Detail detail, const Terminal& terminal,
+                    std::string_view noun, Titles titles) {
+  const std::size_t room =
+      terminal.rows > 0 ? static_cast<std::size_t>(terminal.rows) - 1 : kUnlimitedHeight;
+  Terminal plain = terminal;
+  plain.color_out = false;
+  const auto height = [&](const Table& part) {
+    return height_of(print_table(part, detail, plain, titles).text.str(), terminal.width);
+  };
+  // A row takes one line at least.
+  if (table.rows.size() <= room && height(table) <= room)
+    return print_table(table, detail, terminal, titles).text;
+  Table part = with_rows(table, std::min(table.rows.size(), room));
+  while (!part.rows.empty() && height(part) + 1 > room)
+    part = with_rows(table, part.rows.size() - 1);
+  Styled text;
+  if (height(part) + 1 <= room) text = print_table(part, detail, terminal, titles).text;
+  text +=
+      "... " + counted(table.rows.size() - part.rows.size(), "more " + std::string(noun)) + "\n";
+  return text;
 }
 
 }  // namespace fastgpu::cli

@@ -53,6 +53,12 @@ struct Printed {
 Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
                     Titles titles = Titles::shown);
 
+/// Returns as much of the table as fits on the terminal's screen above the line of the cursor.
+/// Leaves out rows from the end, those with a red cell last, and ends with their number: "... 17
+/// more nodes", where `noun` is "node". All of it fits if the height is unknown (0).
+Styled print_screen(const Table& table, Detail detail, const Terminal& terminal,
+                    std::string_view noun, Titles titles = Titles::shown);
+
 /// Returns the indexes of the rows in the order of the column `title`, in any case; "idle-stop"
 /// means IDLE STOP. Numbers, durations and sizes are sorted by value, prices by currency and value,
 /// or by the comparable price beside them, names by the numbers in them (node-2 before node-10).

@@ -12,12 +12,16 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr int kUsualColumns = 80;
+constexpr int kUsualRows = 24;
 
-int width_of(int fd) {
-  if (::isatty(fd) != 1) return 0;
+/// Returns the size of a terminal; zeros for anything else.
+winsize size_of(int fd) {
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
-  return size.ws_col;
+  if (::isatty(fd) != 1) return size;
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
+  if (size.ws_col == 0) size.ws_col = kUsualColumns;
+  if (size.ws_row == 0) size.ws_row = kUsualRows;
+  return size;
 }
 
 /// Returns true if both descriptors refer to the same file, pipe or terminal.
@@ -78,14 +82,16 @@ Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorCh
           .color_out = colored && (terminals.out || always),
           .color_err = colored && (terminals.err || always),
           .width = widths.out,
+          .rows = widths.rows,
           .err_width = widths.err,
           .live = terminals.err && !is_dumb(environment),
           .unicode = has_unicode(environment)};
 }
 
 Widths measure_terminals() {
-  const int err = is_in_background() ? 0 : width_of(STDERR_FILENO);
-  return {.out = width_of(STDOUT_FILENO), .err = err};
+  const winsize out = size_of(STDOUT_FILENO);
+  const int err = is_in_background() ? 0 : size_of(STDERR_FILENO).ws_col;
+  return {.out = out.ws_col, .err = err, .rows = out.ws_row};
 }
 
 Terminal look_at_terminal(ColorChoice request, const state::Environment& environment) {

@@ -9,10 +9,12 @@ namespace fastgpu::cli {
 
 enum class ColorChoice : std::uint8_t { automatic, always, never };
 
-/// The widths in columns of the terminals behind stdout and stderr; 0 without a terminal.
+/// The widths in columns of the terminals behind stdout and stderr, and the height in rows of that
+/// behind stdout; 0 without a terminal.
 struct Widths {
   int out = 0;
   int err = 0;
+  int rows = 0;
 };
 
 struct Terminal {
@@ -23,6 +25,7 @@ struct Terminal {
   bool color_out = false;
   bool color_err = false;
   int width = 0;         ///< The width of the terminal behind stdout in columns; 0 without one.
+  int rows = 0;          ///< The height of the terminal behind stdout; 0 without one.
   int err_width = 0;     ///< The width of the terminal behind stderr in columns; 0 without one.
   bool live = false;     ///< True if a line on stderr can be erased and redrawn.
   bool unicode = false;  ///< True if the locale uses UTF-8.
@@ -32,7 +35,7 @@ struct Terminal {
 /// the locale.
 Terminal look_at_terminal(ColorChoice request, const state::Environment& environment);
 
-/// Returns the present widths of the terminals.
+/// Returns the present sizes of the terminals.
 Widths measure_terminals();
 
 enum class Color : std::uint8_t { none, red, green, yellow, blue, magenta, cyan, bold, dim };

@@ -58,6 +58,7 @@ Terminal Ui::terminal() const {
   const Widths widths = measure_();
   now.width = widths.out;
   now.err_width = widths.err;
+  now.rows = widths.rows;
   return now;
 }
 
@@ -92,11 +93,12 @@ void Ui::write_out(std::string_view bytes) {
   out_.write(bytes);
 }
 
+View Ui::in_order(const View& view) const {
+  return table_style_.sort_by.empty() ? view : sorted(view, table_style_);
+}
+
 Printed Ui::printed_now(const View& view) const {
-  const auto print = [&](const View& wanted) {
-    return print_view(wanted, format_, terminal(), table_style_.titles);
-  };
-  return table_style_.sort_by.empty() ? print(view) : print(sorted(view, table_style_));
+  return print_view(in_order(view), format_, terminal(), table_style_.titles);
 }
 
 void Ui::show(const View& view) {
@@ -110,11 +112,13 @@ void Ui::show(const View& view) {
   if (!printed.left_out.empty()) note("-o wide also shows " + printed.left_out);
 }
 
-void Ui::redraw(const View& view) {
+void Ui::redraw(const View& view, std::string_view noun) {
   const Guard guard(mutex_);
-  const Printed printed = printed_now(view);
+  const Detail detail = format_ == Format::wide ? Detail::wide : Detail::usual;
+  const Styled text =
+      print_screen(in_order(view).table, detail, terminal(), noun, table_style_.titles);
   // In one piece: the screen does not flicker.
-  write_out(std::string(kEmptyScreen) + printed.text.str());
+  write_out(std::string(kEmptyScreen) + text.str());
 }
 
 void Ui::show(const Styled& text) {

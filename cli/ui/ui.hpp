@@ -35,7 +35,7 @@ class Ui {
   void set_table_style(TableStyle request) { table_style_ = std::move(request); }
   void set_verbosity(Verbosity verbosity) noexcept { verbosity_ = verbosity; }
   void set_terminal(const Terminal& terminal);
-  /// Sets a function that measures the widths before each output, because a terminal may be
+  /// Sets a function that measures the terminals before each output, because a terminal may be
   /// resized.
   void measure_by(std::function<Widths()> measure) { measure_ = std::move(measure); }
   /// Starts a thread that updates the duration in progress().
@@ -64,8 +64,9 @@ class Ui {
   void complete(Json document);
 
   void show(const View& view);
-  /// Shows `view` in place of all that the screen has. Only for a terminal that is `live`.
-  void redraw(const View& view);
+  /// Shows `view` in place of all that the screen has. Rows that have no room on the screen are
+  /// left out and counted, as `noun` names one. Only for a terminal that is `live`.
+  void redraw(const View& view, std::string_view noun);
   void show(const Styled& text);            ///< Writes to stdout.
   void data(std::string_view text);         ///< Writes to stdout, escaped; see complete().
   void error_data(std::string_view text);   ///< Writes to stderr, escaped, always.
@@ -100,6 +101,7 @@ class Ui {
   enum class Line : std::uint8_t { whole, open };
 
   Printed printed_now(const View& view) const;
+  View in_order(const View& view) const;
 
   void say(const Styled& text);
   void write_out(std::string_view bytes);

@@ -1,7 +1,11 @@
 // top: shows how busy the nodes of a cluster are.
 #include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +21,7 @@
 #include "cli/workflows/job_metrics.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/job_store.hpp"
+#include "ssh/terminal.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -110,6 +115,30 @@ void wait(Context& context, std::chrono::milliseconds duration) {
   ::poll(&stop, 1, static_cast<int>(duration.count()));
 }
 
+/// Waits, and calls `redraw` whenever the terminal has another size. Returns early if the user asks
+/// to stop.
+void wait(Context& context, std::chrono::milliseconds duration, const ssh::ResizeWatch& resize,
+          const std::function<void()>& redraw) {
+  using std::chrono::steady_clock;
+  const auto deadline = steady_clock::now() + duration;
+  while (!context.cancel().requested()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0) return;
+    std::array<pollfd, 2> fds{pollfd{context.cancel().fd(), POLLIN, 0},
+                              pollfd{resize.fd(), POLLIN, 0}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(left.count()));
+    std::array<signalfd_siginfo, 4> ignored{};
+    if (fds[1].revents != 0 && ::read(resize.fd(), ignored.data(), sizeof ignored) > 0) redraw();
+  }
+}
+
+/// Returns what one row of the view is called.
+std::string_view noun_of(const View& view) {
+  const std::size_t nodes = view.root.at("nodes").size();
+  if (nodes == view.table.rows.size()) return "node";
+  return nodes == 0 ? "job" : "row";
+}
+
 int show_once(Context& context, const RemoteTarget& target, RunningJobs& running) {
   const Readings before = read_all(context, target);
   context.cancel().check();
@@ -126,17 +155,22 @@ int show_once(Context& context, const RemoteTarget& target, RunningJobs& running
 
 int show_until_stopped(Context& context, const RemoteTarget& target, RunningJobs& running,
                        std::chrono::milliseconds interval) {
+  const ssh::ResizeWatch resize;
+  View view;
+  const auto redraw = [&] {
+    if (!view.table.rows.empty()) context.ui().redraw(view, noun_of(view));
+  };
   Readings before = read_all(context, target);
   // The first figures come soon, the others at the interval.
   for (auto pause = std::min<std::chrono::milliseconds>(kOnce, interval);; pause = interval) {
-    wait(context, pause);
+    wait(context, pause, resize, redraw);
     if (context.cancel().requested()) return 0;
     Readings now = read_all(context, target);
     if (context.cancel().requested()) return 0;
     const auto jobs = running.look();
     if (context.cancel().requested()) return 0;
-    context.ui().redraw(
-        view_of_usage(target.cluster.name.value, usage_of_nodes(before, now), jobs));
+    view = view_of_usage(target.cluster.name.value, usage_of_nodes(before, now), jobs);
+    context.ui().redraw(view, noun_of(view));
     before = std::move(now);
   }
 }

@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "base/utf8.hpp"
 #include "cli/ui/json_text.hpp"
 #include "cli/ui/table.hpp"
@@ -162,6 +166,42 @@ TEST_CASE("rows are sorted by a column as people count, and what is unknown come
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()) ==
         "--sort-by 'stat' is not a column of this table: it has NAME, STATE");
+}
+
+/// A table of `count` nodes, of which those in `silent` do not answer.
+Table nodes_on_screen(int count, const std::vector<int>& silent = {}) {
+  Table table{.columns = {{"NODE"}, {"CPU"}}, .rows = {}};
+  for (int i = 0; i < count; ++i) {
+    const bool is_silent = std::ranges::find(silent, i) != silent.end();
+    table.rows.push_back(
+        {"n-" + std::to_string(i), is_silent ? Cell("no answer", Color::red) : Cell("1%")});
+  }
+  return table;
+}
+
+std::string on_screen(const Table& table, int columns, int rows) {
+  Terminal terminal = at_width(columns);
+  terminal.rows = rows;
+  return print_screen(table, Detail::usual, terminal, "node").str();
+}
+
+TEST_CASE("a screen has the rows that fit above the cursor, and the number of the others") {
+  CHECK(on_screen(nodes_on_screen(3), 40, 5) == "NODE  CPU\nn-0   1%\nn-1   1%\nn-2   1%\n");
+  CHECK(on_screen(nodes_on_screen(4), 40, 5) ==
+        "NODE  CPU\nn-0   1%\nn-1   1%\n... 2 more nodes\n");
+  CHECK(on_screen(nodes_on_screen(3), 40, 4) == "NODE  CPU\nn-0   1%\n... 2 more nodes\n");
+  CHECK(on_screen(nodes_on_screen(3), 40, 2) == "... 3 more nodes\n");
+  CHECK(on_screen(nodes_on_screen(3), 40, 0) == "NODE  CPU\nn-0   1%\nn-1   1%\nn-2   1%\n");
+}
+
+TEST_CASE("a row that continues in a further line counts as two on a screen") {
+  // The title and each row take two lines of eight columns.
+  CHECK(on_screen(nodes_on_screen(3), 8, 6) == "NODE\n  CPU\nn-0\n  1%\n... 2 more nodes\n");
+}
+
+TEST_CASE("a row with a red cell keeps its place on a screen before those without") {
+  CHECK(on_screen(nodes_on_screen(9, {7}), 40, 5) ==
+        "NODE  CPU\nn-0   1%\nn-7   no answer\n... 7 more nodes\n");
 }
 
 TEST_SUITE_END();

@@ -57,10 +57,14 @@ class Reader:
         return self.text
 
 
-def on_terminal(user, *words, columns=80, kind="xterm", locale="C.UTF-8"):
+def resize(terminal, columns, rows):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def on_terminal(user, *words, columns=80, rows=24, kind="xterm", locale="C.UTF-8"):
     """The process, and a reader of its terminal."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    resize(theirs, columns, rows)
     environment = {**user.environment(), "TERM": kind, "LC_ALL": locale}
     process = subprocess.Popen(
         [user.fastgpu, *words],
@@ -116,6 +120,24 @@ def test_a_line_of_megabytes_is_one_line_beside_those_of_others(user):
         assert_equal([len(line) for line in lines], [0, size + 4, size + 4])
         for line in lines[1:]:
             assert_true(line == f"[{line[1]}] " + line[1] * size, "a line has other bytes")
+
+
+@shared_cluster
+def test_top_fits_on_the_screen_and_follows_its_size(user):
+    name = user.two_nodes()
+    empty = b"\x1b[H\x1b[2J"
+    process = on_terminal(user, "top", name, "--interval", "600s", columns=200, rows=3)
+    text = process.reader.read(30, b"more nodes\r\n").split(empty)[-1]
+    lines = text.split(b"\r\n")
+    assert_true(lines[0].startswith(b"NODE "), f"{lines}")
+    assert_equal(lines[1:], [b"... 2 more nodes", b""])
+    resize(process.reader.fd, 200, 24)
+    text = process.reader.read(10, f"\n{name}-1 ".encode()).split(empty)[-1]
+    assert_in(f"\n{name}-0 ".encode(), text)
+    assert_not_in(b"more node", text)
+    process.send_signal(signal.SIGINT)
+    process.reader.read(30)
+    assert_equal(process.wait(10), 0)
 
 
 @shared_cluster
