@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/contains.hpp"
+#include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/cluster_options.hpp"
 #include "cli/commands/shared/dry_run.hpp"
@@ -78,6 +79,28 @@ View view_of(const state::Cluster& cluster) {
   return view;
 }
 
+/// Returns the mounts that are on record for the cluster.
+Mounts recorded(Context& context, const ClusterName& name) {
+  const auto cluster = context.store().find_cluster(name);
+  return cluster ? cluster->cloud().mounts : Mounts();
+}
+
+/// Returns the failure to apply the mounts that are on record to the nodes, with what mends it.
+Error with_remedy(Context& context, const MountOptions& options, const ClusterName& name,
+                  const Error& failure) {
+  const std::string command = "fastgpu mount " + name.value;
+  if (options.remove || recorded(context, name).empty()) return failure;
+  if (options.mount.empty())
+    return {failure.kind(), std::string(failure.what()) + "; `" + command +
+                                " PATH --remove` takes a mount off the record"};
+  const provision::Mount wanted = provision::parse_mount(options.mount);
+  if (!contains(recorded(context, name), wanted)) return failure;
+  return {failure.kind(), std::string(failure.what()) + "; " + wanted.source + " at " +
+                              wanted.path + " stays on record: `" + command +
+                              "` tries again, and `" + command + " " + wanted.path +
+                              " --remove` takes it back"};
+}
+
 int run(Context& context, const MountOptions& options) {
   const ClusterName name = checked(context, options);
   const auto change = [&](state::CloudSpec& spec) { change_mounts(spec, options); };
@@ -86,10 +109,16 @@ int run(Context& context, const MountOptions& options) {
     context.ui().note("dry run: nothing was changed");
     return 0;
   }
-  const state::Cluster changed =
-      provision::change_storage(tools_for(context, options), name, change);
-  publish_record(context, changed.name);
-  context.ui().show(view_of(changed));
+  const Outcome<state::Cluster> changed =
+      attempt([&] { return provision::change_storage(tools_for(context, options), name, change); });
+  if (!changed.ok()) {
+    // The list is of use to someone who has to mend it.
+    const auto cluster = context.store().find_cluster(name);
+    if (options.mount.empty() && cluster) context.ui().show(view_of(*cluster));
+    throw with_remedy(context, options, name, changed.error());
+  }
+  publish_record(context, changed.value().name);
+  context.ui().show(view_of(changed.value()));
   return 0;
 }
 

@@ -166,7 +166,12 @@ def test_exports_are_mounted_on_all_nodes_now_and_later_and_go_again(user):
             ("mount", "t", "refused.example:/x=/x"),
             1,
             "access denied by server while mounting refused.example:/x",
+            "refused.example:/x at /x stays on record: `fastgpu mount t` tries again, and "
+            "`fastgpu mount t /x --remove` takes it back",
         )
+        listed = customer.run("mount", "t", code=1)
+        assert_in(b"refused.example:/x", listed.out)
+        assert_in("`fastgpu mount t PATH --remove` takes a mount off the record", listed.err)
         customer.refused(
             ("mount", "t", "other.example:/=/models/below"), 2, "10.0.0.4:/models is at /models"
         )
