@@ -88,8 +88,10 @@ void require_sound_nodes(Context& context, const RemoteTarget& target,
       used.hosts.push_back(target.hosts[i]);
     }
   const CheckReport report = check_cluster(context, used);
-  for (const launcher::Finding& finding : report.findings)
-    context.ui().warn(line_of(finding));
+  for (const launcher::Finding& finding : report.findings) {
+    const bool is_error = finding.severity == launcher::Severity::error;
+    is_error ? context.ui().fail(line_of(finding)) : context.ui().warn(line_of(finding));
+  }
   if (worst_of(report.findings) == "error")
     throw Error(ErrorKind::remote, "the check of the nodes has found " +
                                        counts_of(report.findings) +

@@ -253,7 +253,7 @@ def test_run_job_checks_first_if_asked(user):
     late = 'exec /bin/date -d "@$(($(/bin/date +%s) - 600))" "$@"'
     with program_on(user, 1, "date", f"#!/bin/sh\n{late}\n"):
         done = user.run(*words, code=1)
-        assert_in(f"{name}-1: clock:", done.err)
+        assert_in(f"error: {name}-1: clock:", done.err)
         assert_in("the job was not started", done.err)
         assert_not_in(b"it ran", done.out)
         first = user.run(*job_words(f"{name}/0", 1, ["echo", "it ran"], "--check"))
