@@ -29,8 +29,8 @@ using Introduction = std::array<std::byte, kIntroductionBytes>;
 
 /// The ways in which a rank can be reached.
 struct Ways {
-  std::vector<std::byte> address{};             ///< In shared memory; empty for none.
-  std::vector<std::vector<std::byte>> cards{};  ///< By number of the fabric's device; empty: none.
+  std::vector<std::byte> address{};             ///< The address in shared memory; empty: none.
+  std::vector<std::vector<std::byte>> cards{};  ///< The cards by number of device; empty: none.
   std::string lack{};  ///< The reason for which the first card is missing; empty if it is not.
 };
 
