@@ -390,7 +390,8 @@ std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
   if (agreement.is_torn() && !outcome.is_somebody_leaving)
     return Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
-    return Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_));
+    return Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_,
+                                             wire_[outcome.non_finite->gradient.value]));
   return std::nullopt;
 }
 
@@ -464,7 +465,8 @@ StepOutcome GradientExchange::outcome_of(const Agreement& agreement) {
                       .skipped = agreement.details.ready_on_any.missing(),
                       .non_finite = agreement.details.report,
                       .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
-  if (outcome.non_finite) warn(describe(*outcome.non_finite, step_, table_));
+  if (outcome.non_finite)
+    warn(describe(*outcome.non_finite, step_, table_, wire_[outcome.non_finite->gradient.value]));
   return outcome;
 }
 

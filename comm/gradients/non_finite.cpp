@@ -4,6 +4,7 @@
 
 #include "base/names.hpp"
 #include "comm/kernels/convert.hpp"
+#include "comm/kernels/element_type.hpp"
 
 namespace fastgpu::comm {
 
@@ -28,12 +29,15 @@ void keep_first(std::optional<NonFiniteReport>& first, const NonFiniteReport& ot
   if (!first || place(other) < place(*first)) first = other;
 }
 
-std::string describe(const NonFiniteReport& report, std::uint32_t step,
-                     const GradientTable& table) {
+std::string describe(const NonFiniteReport& report, std::uint32_t step, const GradientTable& table,
+                     ElementType on_wire) {
   const bool is_nan = report.value == NonFiniteReport::Value::nan;
   return "step " + std::to_string(step) + ": gradient '" + printable(table[report.gradient].name) +
          "' of rank " + std::to_string(report.rank.value) + " has " +
-         (is_nan ? "NaN" : "infinity") + " at index " + std::to_string(report.index);
+         (is_nan ? "NaN" : "infinity") + " at index " + std::to_string(report.index) +
+         (is_nan || size_of(on_wire) >= size_of(table[report.gradient].type)
+              ? ""
+              : ", as " + std::string(name_of(on_wire)) + " on the wire (FASTGPU_COMM_WIRE)");
 }
 
 }  // namespace fastgpu::comm

@@ -179,6 +179,7 @@ TEST_CASE("every number that is none is reported with rank, gradient, step and f
     bad[expected.index] = expected.value == NonFiniteReport::Value::nan
                               ? std::numeric_limits<float>::quiet_NaN()
                               : -std::numeric_limits<float>::infinity();
+    ElementType on_wire = ElementType::float32;
     if (random() % 2 == 0) bad.back() = bad[expected.index];
     const std::uint32_t at_step = run % 2 == 0 ? 0 : 1;
     std::vector<Sentences> said(ranks.size());
@@ -196,6 +197,7 @@ TEST_CASE("every number that is none is reported with rank, gradient, step and f
           else
             std::ranges::fill(values[i], 1.0F);
         make_ready(exchange, values.size(), Random(step));
+        if (rank == 0) on_wire = exchange.wire_type(expected.gradient);
         try {
           const StepOutcome outcome = exchange.wait_step();
           if (step < at_step) continue;
@@ -210,11 +212,14 @@ TEST_CASE("every number that is none is reported with rank, gradient, step and f
       }
     });
     const bool is_nan = expected.value == NonFiniteReport::Value::nan;
-    const std::string sentence = "step " + std::to_string(at_step) + ": gradient 'g" +
-                                 std::to_string(expected.gradient.value) + "' of rank " +
-                                 std::to_string(expected.rank.value) + " has " +
-                                 (is_nan ? "NaN" : "infinity") + " at index " +
-                                 std::to_string(expected.index);
+    const std::string sentence =
+        "step " + std::to_string(at_step) + ": gradient 'g" +
+        std::to_string(expected.gradient.value) + "' of rank " +
+        std::to_string(expected.rank.value) + " has " + (is_nan ? "NaN" : "infinity") +
+        " at index " + std::to_string(expected.index) +
+        (is_nan || on_wire == ElementType::float32
+             ? ""
+             : ", as " + std::string(name_of(on_wire)) + " on the wire (FASTGPU_COMM_WIRE)");
     CHECK(failures == std::vector<std::string>(ranks.size()));
     for (const Sentences& each : said)
       CHECK(each.all == std::vector{sentence});
