@@ -77,7 +77,9 @@ int run(Context& context, const GcOptions& options) {
   for (const DiskReport& disk : disks)
     for (const std::string& line : lines_of(disk))
       context.ui().note(line);
-  return std::ranges::all_of(settled, [](const auto& one) { return one.outcome.ok(); }) ? 0 : 1;
+  if (std::ranges::all_of(settled, [](const auto& one) { return one.outcome.ok(); })) return 0;
+  context.cancel().check();
+  return 1;
 }
 
 }  // namespace

@@ -8,14 +8,16 @@ CLOUDS_ONLY names.
 import collections
 import json
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim
 from cli_user import run_tests, within
 from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer
-from suite import assert_equal, assert_false, assert_greater, assert_in, assert_true
+from suite import assert_equal, assert_false, assert_greater, assert_in, assert_less, assert_true
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -295,6 +297,43 @@ def test_clusters_are_shown_as_recorded_while_their_cloud_does_not_answer(user):
         shown = customer.run("get", "clusters")
         assert_false("last known" in shown.err, shown.err)
         customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, silent)
+
+
+def test_a_cloud_that_falls_silent_holds_no_command_beyond_its_timeout_or_a_signal(user):
+    def silent(customer):
+        customer.create("t", "--detach")
+        customer.sim.faults(
+            {
+                "match": {"vendor": customer.cloud, "count": 1000},
+                "fault": {"kind": "delay", "milliseconds": 60_000},
+            }
+        )
+        begin = time.monotonic()
+        done = customer.run(
+            "scale", "cluster", "t", "--nodes", "3", "--yes", "--timeout", "3s", code=None
+        )
+        assert_equal(done.returncode, 124, f"{customer.cloud}: {done.err}")
+        assert_less(time.monotonic() - begin, 15, f"{customer.cloud}: {done.err}")
+        for words in (
+            ("scale", "cluster", "t", "--nodes", "3", "--yes"),
+            ("addip", "t", "--ssh-from", "127.0.0.12/32"),
+            ("start", "cluster", "t"),
+            ("rename", "cluster", "t", "u"),
+            ("guard", "cluster", "t", "--max-life", "3h"),
+            ("stop", "cluster", "t"),
+            ("gc",),
+        ):
+            asking = customer.user.start(*words, environment=customer.environment())
+            time.sleep(1)
+            begin = time.monotonic()
+            asking.send_signal(signal.SIGINT)
+            assert_equal(asking.wait(60), 130, f"{customer.cloud}: {words}")
+            assert_less(time.monotonic() - begin, 10, f"{customer.cloud}: {words}")
+        customer.sim.faults()
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
 
     for_each_cloud(user, silent)
 
