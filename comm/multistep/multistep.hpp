@@ -54,8 +54,8 @@ class Multistep {
   std::size_t size() const noexcept { return tensors_.size(); }
 
   /// Compares the mode and what was added with other ranks, and gives all of them the parameters of
-  /// rank 0. A collective, before the first step. Throws ErrorKind::usage, naming a rank that
-  /// differs.
+  /// rank 0, if parameters were added. A collective, before the first step. Throws
+  /// ErrorKind::usage, naming a rank that differs.
   void begin();
 
   /// Sets the weight of this rank's next step, such as the number of samples in its batch. Throws
@@ -81,10 +81,10 @@ class Multistep {
   /// Returns the state of this rank between steps, for a file: each rank keeps its own.
   std::vector<std::byte> saved_state();
 
-  /// Takes the saved state of the same rank, after `begin`. The parameters have then the values
-  /// that they had. Throws ErrorKind::usage for the state of another rank, number of ranks, mode or
-  /// set of tensors, and a damaged one; then nothing has changed. The next step throws it on all
-  /// ranks if one of them has loaded the state of another round, or none.
+  /// Takes the saved state of the same rank, after `begin`. Parameters that were added have then
+  /// the values that they had. Throws ErrorKind::usage for the state of another rank, number of
+  /// ranks, mode or set of tensors, and a damaged one; then nothing has changed. The next step
+  /// throws it on all ranks if one of them has loaded the state of another round, or none.
   void load_state(std::span<const std::byte> saved);
 
  private:

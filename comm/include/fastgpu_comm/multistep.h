@@ -46,7 +46,8 @@ int fgc_multistep_takes_gradients(const fgc_multistep* multistep);
 fgc_status fgc_multistep_add(fgc_multistep* multistep, const fgc_gradient* tensor, size_t* id);
 
 /* Begins, after all were added and before the first step: a collective, in which FGC_USAGE names
- * the rank that has another mode or added something else. Parameters become those of rank 0. */
+ * the rank that has another mode or added something else. Parameters that were added become those
+ * of rank 0; a mode that averages gradients has none: the program broadcasts them itself. */
 fgc_status fgc_multistep_begin(fgc_multistep* multistep);
 
 /* Sets the weight of this rank's next step in the means: above 0, such as the number of samples in
@@ -83,10 +84,12 @@ fgc_status fgc_multistep_finish(fgc_multistep* multistep, fgc_multistep_outcome*
 /* Gets the counts of this rank: a step is a round there. */
 fgc_status fgc_multistep_counters(fgc_multistep* multistep, fgc_counters* counters);
 
-/* Saves what this rank remembers between steps, its parameters too, as fgc_gradients_save does. */
+/* Saves what this rank remembers between steps, and the parameters that were added, as
+ * fgc_gradients_save does. With a mode that averages gradients the program saves parameters. */
 fgc_status fgc_multistep_save(fgc_multistep* multistep, void* state, size_t room, size_t* bytes);
 
-/* Loads what the same rank has saved, after fgc_multistep_begin: training goes on bit by bit.
+/* Loads what the same rank has saved, after fgc_multistep_begin: training goes on bit by bit, from
+ * the same parameters.
  * FGC_USAGE for the state of another rank, number of ranks, mode or set of tensors, or a damaged
  * one; nothing has changed then. All ranks load the states of one checkpoint: otherwise the next
  * step is FGC_USAGE on all of them, naming a rank. */

@@ -111,12 +111,17 @@ CASES = {
 }
 
 
-def train(comm, mode, batches):
+def net_of(rank):
+    """A model whose parameters and buffers are those of this rank."""
     model = Net()
-    if comm.rank > 0 and not mode.startswith("accumulate"):
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(1)  # It becomes that of rank 0.
+    with torch.no_grad():
+        for tensor in (*model.parameters(), *model.buffers()):
+            tensor.add_(rank)
+    return model
+
+
+def train(comm, mode, batches):
+    model = net_of(comm.rank)  # It becomes that of rank 0.
     optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
     for batch in range(batches[comm.rank]):
         x, y = batch_of(comm.rank, batch)
@@ -135,6 +140,31 @@ def largest_difference(one, other):
     )
 
 
+MODES = ("accumulate=4", "local_steps=4", "diloco=2", "delay=1", "slices=2")
+
+
+def check_same_on_all_ranks(comm, model, what):
+    for name, tensor in model.state_dict().items():
+        everywhere = comm.all_gather(tensor.detach().reshape(1, -1).clone())
+        assert_true(bool((everywhere == everywhere[0]).all()), f"{what}: ranks differ in {name}")
+
+
+@on_ranks(3)
+def all_ranks_begin_with_what_rank_0_has(comm):
+    for mode in MODES:
+        model = net_of(comm.rank)
+        MultistepOptimizer(sgd(model), comm, model, mode).close()
+        assert_equal(largest_difference(model, Net()), 0.0, mode)
+        model = net_of(comm.rank)
+        with torch.no_grad():  # Not in one piece of memory.
+            model.first.weight.data = model.first.weight.t().contiguous().t()
+        if not mode.startswith(("accumulate", "delay")):
+            continue
+        MultistepOptimizer(sgd(model), comm, None, mode).close()
+        parameters = zip(model.parameters(), Net().parameters())
+        assert_true(all(torch.equal(one, other) for one, other in parameters), mode)
+
+
 @on_ranks(1, 2, 4)
 def modes_train_as_one_process_that_has_all_models(comm):
     for mode, reference in CASES.items():
@@ -142,15 +172,13 @@ def modes_train_as_one_process_that_has_all_models(comm):
             model = train(comm, mode, batches)
             difference = largest_difference(model, reference(batches))
             assert_less(difference, 1e-4, f"{mode} {batches}")
-            for parameter in model.parameters():
-                everywhere = comm.all_gather(parameter.detach().reshape(1, -1).clone())
-                assert_true(bool((everywhere == everywhere[0]).all()), f"{mode}: ranks differ")
+            check_same_on_all_ranks(comm, model, mode)
 
 
 @on_ranks(2)
 def delays_and_slices_end_with_the_same_parameters_and_learn(comm):
     for mode in ("delay=1", "slices=3", "slices=3,rate=0.7,momentum=0.5"):
-        model = Net()
+        model = net_of(comm.rank)
         x, y = batch_of(0, 0)
         before = float(loss_of(model, x, y).detach())
         optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
@@ -159,30 +187,30 @@ def delays_and_slices_end_with_the_same_parameters_and_learn(comm):
             loss_of(model, x, y).backward()
             optimizer.step()
         optimizer.finish()
+        check_same_on_all_ranks(comm, model, mode)
         assert_less(float(loss_of(model, x, y).detach()), 0.8 * before, mode)
-        for parameter in model.parameters():
-            everywhere = comm.all_gather(parameter.detach().reshape(1, -1).clone())
-            assert_true(bool((everywhere == everywhere[0]).all()), f"{mode}: ranks differ")
         optimizer.close()
 
 
 @on_ranks(2)
-def training_goes_on_from_a_state_dict(comm):
-    for mode in ("accumulate=4", "local_steps=4", "diloco=2", "delay=1", "slices=2"):
+def training_goes_on_from_the_state_of_the_optimizer_alone(comm):
+    for mode in MODES:
         model = Net()
         optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
         saved = None
         for batch in range(9):
             if batch == 6:
-                saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
+                saved = copy.deepcopy(optimizer.state_dict())
+                buffers = [buffer.clone() for buffer in model.buffers()]
             x, y = batch_of(comm.rank, batch)
             optimizer.zero_grad()
             loss_of(model, x, y).backward()
             optimizer.step(weight=len(x))
-        again = Net()
+        again = net_of(5)
         second = MultistepOptimizer(sgd(again), comm, again, mode)
-        again.load_state_dict(saved[0])
-        second.load_state_dict(saved[1])
+        second.load_state_dict(saved)
+        for buffer, one in zip(again.buffers(), buffers):
+            buffer.copy_(one)
         for batch in range(6, 9):
             x, y = batch_of(comm.rank, batch)
             second.zero_grad()
@@ -201,6 +229,27 @@ def the_state_of_another_rank_is_refused(comm):
     state["fastgpu_comm"]["multistep"] = everywhere[1 - comm.rank].clone()
     with raises(fc.UsageError, f"rank {1 - comm.rank}"):
         optimizer.load_state_dict(state)
+
+
+@on_ranks(2)
+def a_state_without_the_parameters_is_refused(comm):
+    for mode in ("accumulate=4", "delay=1"):
+        model = Net()
+        optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
+        state = optimizer.state_dict()
+        before = copy.deepcopy(model.state_dict())
+        for wrong in (None, [], [torch.zeros(3)] * len(list(model.parameters()))):
+            state["fastgpu_comm"]["parameters"] = wrong
+            with raises(ValueError, "parameters"):
+                optimizer.load_state_dict(state)
+        del state["fastgpu_comm"]["parameters"]
+        with raises(ValueError, "parameters"):
+            optimizer.load_state_dict(state)
+        del state["fastgpu_comm"]
+        with raises(ValueError, "state_dict() of a MultistepOptimizer"):
+            optimizer.load_state_dict(state)
+        for name, tensor in model.state_dict().items():
+            assert_true(torch.equal(tensor, before[name]), name)
 
 
 run_tests(globals(), has_forked_ranks=True)

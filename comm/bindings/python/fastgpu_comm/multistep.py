@@ -123,7 +123,8 @@ class Multistep:
 
     def begin(self) -> None:
         """Begins, after all were registered: a collective, in which UsageError names the rank that
-        has another mode or registered something else. Parameters become those of rank 0.
+        has another mode or registered something else. Parameters that were registered become those
+        of rank 0; a mode that averages gradients has none: the program broadcasts them itself.
         """
         load().call("fgc_multistep_begin", self._handle.pointer)
         self._data.mark_written()
@@ -180,8 +181,9 @@ class Multistep:
         return read_counters("fgc_multistep_counters", self._handle.pointer)
 
     def saved_state(self) -> bytes:
-        """Returns what this rank remembers between steps, its parameters too. Each rank keeps its
-        own with each checkpoint.
+        """Returns what this rank remembers between steps, and the parameters that were registered.
+        Each rank keeps its own with each checkpoint. With a mode that averages gradients the
+        program keeps the parameters.
         """
         return load().saved("fgc_multistep_save", self._handle.pointer)
 
