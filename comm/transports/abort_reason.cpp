@@ -8,9 +8,9 @@ namespace fastgpu::comm {
 
 std::vector<std::byte> abort_reason(const Error& error) {
   const std::string text = error.what();
-  const auto bytes = std::as_bytes(std::span(text));
-  std::vector<std::byte> reason{static_cast<std::byte>(error.kind())};
-  reason.insert(reason.end(), bytes.begin(), bytes.end());
+  std::vector<std::byte> reason(1 + text.size());
+  reason[0] = static_cast<std::byte>(error.kind());
+  std::ranges::copy(std::as_bytes(std::span(text)), reason.begin() + 1);
   return reason;
 }
 
