@@ -16,7 +16,7 @@ bool is_ours(const state::Intent& intent) {
 }
 
 bool is_unfinished(const state::Intent& intent) {
-  return intent.action != kMeetNode;
+  return intent.action != kMeetNode && intent.action != kLateMachine;
 }
 
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster) {

@@ -31,7 +31,8 @@ constexpr std::string_view kMeetNode = "meet-node";
 bool is_ours(const state::Intent& intent);
 
 /// Returns true for an open change that gc finishes if it was interrupted. A node that was not
-/// reached yet waits for the first command that uses it, and is no such change.
+/// reached yet waits for the first command that uses it, and a machine that was given up may or may
+/// not appear: neither is such a change.
 bool is_unfinished(const state::Intent& intent);
 
 /// Returns the cluster's open intents that provisioning opened.

@@ -33,6 +33,8 @@ Action make_describe_cluster_command(Arguments& arguments) {
     const OpenChanges open{
         .unfinished =
             static_cast<std::size_t>(std::ranges::count_if(intents, provision::is_unfinished)),
+        .late_machines = static_cast<std::size_t>(
+            std::ranges::count(intents, provision::kLateMachine, &state::Intent::action)),
         .unmet_nodes = provision::unmet_nodes(context.store(), cluster.id).size()};
     fields["open_intents"] = open.unfinished;
     View view = view_of_one("cluster", fields, cluster.name.value);

@@ -296,6 +296,9 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   if (open.unfinished > 0)
     out["unfinished"] = counted(open.unfinished, "change") +
                         ", in progress or interrupted: fastgpu gc finishes interrupted ones";
+  if (open.late_machines > 0)
+    out["given up"] = counted(open.late_machines, "machine") +
+                      " that the cloud may still list: fastgpu gc ends what has appeared";
   if (open.unmet_nodes > 0)
     out["not reached"] = counted(open.unmet_nodes, "node") +
                          " so far: the first command that uses the nodes waits for them";

@@ -10,7 +10,9 @@ namespace fastgpu::cli {
 
 /// The changes of a cluster that are still open.
 struct OpenChanges {
-  std::size_t unfinished = 0;   ///< The changes in progress, or interrupted.
+  std::size_t unfinished = 0;  ///< The changes in progress, or interrupted.
+  /// The machines that were given up before the cloud had listed them.
+  std::size_t late_machines = 0;
   std::size_t unmet_nodes = 0;  ///< The nodes that were requested and not reached yet.
 };
 

@@ -208,6 +208,24 @@ TEST_CASE("the fields of what is described keep their names and their order in J
         "cluster type region zone gpus market price_per_hour currency rdma_ports rdma_obstacle");
 }
 
+TEST_CASE("a machine that was given up and may still appear is no step that gc has to finish") {
+  Session session;
+  const state::Cluster cluster = put_cluster(session, "train", 1);
+  session.context.store().open_intent({.id = {},
+                                       .cluster = cluster.id,
+                                       .action = std::string(state::kLateMachine),
+                                       .subject = "train-3",
+                                       .token = {},
+                                       .detail = state::NodeIndex{3}});
+  session.run({"describe", "cluster", "train", "-o", "json"});
+  CHECK(Json::parse(session.out.text).at("open_intents") == 0);
+  session.out.text.clear();
+  session.run({"describe", "cluster", "train"});
+  CHECK(session.out.text.find("Given up:  1 machine that the cloud may still list") !=
+        std::string::npos);
+  CHECK(session.out.text.find("Unfinished") == std::string::npos);
+}
+
 TEST_CASE("a flag comes from the command line first, then from the environment") {
   Session session;
   session.variables["FASTGPU_OUTPUT"] = "json";

@@ -133,6 +133,14 @@ TEST_CASE("nodes that no command has reached yet are no unfinished change") {
   CHECK(text.find("Unfinished") == std::string::npos);
 }
 
+TEST_CASE("machines that were given up and may still appear are no unfinished change") {
+  const std::string text =
+      text_of(description_of(local_cluster(), {}, OpenChanges{.late_machines = 2}, kNow));
+  CHECK(text.find("Given up:   2 machines that the cloud may still list: fastgpu gc ends what has "
+                  "appeared\n") != std::string::npos);
+  CHECK(text.find("Unfinished") == std::string::npos);
+}
+
 TEST_CASE("a node is described with its machine, its cost and the way to it") {
   ClusterAndNodes shown = cloud_cluster();
   shown.nodes[0].jumps = {{.address = "gate", .port = 22, .user = "ops"}};
