@@ -21,11 +21,12 @@ namespace fastgpu::cli {
 namespace {
 
 /// Opens the descriptors 0 to 2 that are missing. Otherwise the next opened file would get such a
-/// number.
+/// number. Nothing can be written to a standard output that was closed: a command that has
+/// something to say there fails.
 void open_missing_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-      const int made = ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+      const int made = ::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
       if (made >= 0 && made != fd) ::dup2(made, fd);
     }
 }

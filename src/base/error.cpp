@@ -48,7 +48,10 @@ Error system_error(std::string_view doing, int error_number) {
 }
 
 Error output_error(int fd, int error_number) {
-  return system_error(fd == STDERR_FILENO ? "standard error" : "standard output", error_number);
+  const std::string name = fd == STDERR_FILENO ? "standard error" : "standard output";
+  // A closed output has no room, as a full disk has none.
+  if (error_number == EBADF) return {ErrorKind::capacity, name + " is closed"};
+  return system_error(name, error_number);
 }
 
 }  // namespace fastgpu

@@ -302,7 +302,7 @@ def test_streams_that_are_closed_or_full(user):
         "version",
         "logs shut",
     ):
-        for closed in ("<&-", ">&-", "<&- >&-"):
+        for closed, code in (("<&-", 0), (">&-", 4), ("<&- >&-", 4)):
             done = subprocess.run(
                 ["bash", "-c", f"{shell} {words} {closed}"],
                 env=user.environment(),
@@ -310,7 +310,9 @@ def test_streams_that_are_closed_or_full(user):
                 check=False,
                 timeout=60,
             )
-            assert_equal(done.returncode, 0, f"{words} {closed}: {done.returncode} {done.stderr}")
+            said = f"{words} {closed}: {done.returncode} {done.stderr}"
+            assert_equal(done.returncode, code, said)
+            assert_equal(b"standard output is closed" in done.stderr, code == 4, said)
         full = subprocess.run(
             ["bash", "-c", f"{shell} {words} >/dev/full"],
             env=user.environment(),

@@ -106,7 +106,10 @@ expect "a reader that goes away is no failure" test "$codes" = "0 0"
 codes="${PIPESTATUS[*]}"
 expect "and ends what writes for ever" test "$codes" = "141 0"
 expect "silently" test ! -s "$work/err"
-expect "stdin and stdout may be closed" bash -c "'$fastgpu' get clusters <&- >&-"
+expect "stdin may be closed, and stdout if nothing is said there" \
+    bash -c "'$fastgpu' exec '$cluster' -- true <&- >&-"
+check "a closed stdout is an error for a command that says something" 4 \
+    bash -c "'$fastgpu' get clusters >&-"
 "$fastgpu" get clusters -o json >/dev/full 2>"$work/err"
 expect "a full disk is an error" test $? = 4
 
