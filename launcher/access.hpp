@@ -22,7 +22,8 @@ struct Peer {
 
 struct ClusterAccess {
   std::string cluster_id;
-  Secret private_key;  ///< A key in OpenSSH's format. All nodes accept it.
+  Secret private_key;          ///< A key in OpenSSH's format. All nodes accept it.
+  std::string cluster_name{};  ///< The user's name for the cluster, for messages.
 };
 
 /// Returns the name for mpirun of the node at this place of the job; mpirun runs on the first one.

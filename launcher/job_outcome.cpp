@@ -171,6 +171,22 @@ JobOutcome of_lost_daemon(const std::string& node, const JobReport& report) {
               JobEndCause::node_loss);
 }
 
+/// Returns the outcome if mpirun could not start its daemons on the other nodes. Its own text lists
+/// every cause that there may be; the checks of the cluster find the one that there is.
+JobOutcome of_missing_daemons(int code, const std::string& words, const JobReport& report) {
+  const std::string full = full_places(report);
+  JobOutcome outcome = failed(
+      code,
+      report.launcher_name + " on " + first_node(report) +
+          " could not start its daemons on the other nodes" +
+          (words.empty() ? "" : " (" + words + ")") +
+          (full.empty() ? ": `fastgpu check cluster " + report.cluster + "` looks for the cause"
+                        : full),
+      JobEndCause::launcher);
+  outcome.explains_launcher = true;
+  return outcome;
+}
+
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
@@ -192,6 +208,8 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
     return of_no_room(report.launcher_name + where, silent, report.launcher_tail);
   if (const auto node = node_lost_by_launcher(report.launcher_tail))
     return of_lost_daemon(*node, report);
+  if (const auto words = words_before_missing_daemons(report.launcher_tail))
+    return of_missing_daemons(code, *words, report);
   return failed(
       code,
       with_tail(report.launcher_name + where + " " + describe(end.how) + full_places(report),

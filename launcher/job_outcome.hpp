@@ -30,6 +30,7 @@ struct JobReport {
   std::optional<agent::JobEnd> launcher{};  ///< Absent: unknown, for example with its node lost.
   std::string launcher_tail{};              ///< The end of the launcher's stderr.
   std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
+  std::string cluster{};                    ///< The user's name for the cluster.
   std::vector<LostNode> lost{};
   std::vector<state::FullDiskAt> full_disks{};
   /// The full directories of temporary files, if the launcher has failed by itself.
@@ -53,6 +54,7 @@ struct JobOutcome {
   JobEndCause cause = JobEndCause::none;
   std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
   std::vector<state::FullDiskAt> full_disks{};
+  bool explains_launcher = false;  ///< The reason has all that the words of the launcher say.
   std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
 };
 

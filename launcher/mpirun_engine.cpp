@@ -214,6 +214,7 @@ class MpirunEngine final : public JobEngine {
     seen.timeout = job.spec.timeout;
     seen.hang_timeout = job.spec.hang_timeout;
     seen.launcher_name = name_of_launcher(job.spec.launcher);
+    seen.cluster = access_.cluster_name;
     return outcome_of(std::move(seen), job);
   }
 
@@ -231,6 +232,7 @@ class MpirunEngine final : public JobEngine {
     report.lease = options_.lease;
     report.timeout = job.spec.timeout;
     report.launcher_name = name_of_launcher(job.spec.launcher);
+    report.cluster = access_.cluster_name;
     return {.outcome = outcome_of(std::move(report), job)};
   }
 

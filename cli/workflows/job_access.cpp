@@ -178,10 +178,11 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
   if (record.spec.engine == launcher::EngineKind::slurm)
     return launcher::make_slurm_engine(ssh, services.another_ssh(),
                                        slurm_site(services, cluster, nodes, record), options);
-  return launcher::make_mpirun_engine(
-      ssh, std::move(nodes),
-      launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
-      options);
+  return launcher::make_mpirun_engine(ssh, std::move(nodes),
+                                      launcher::ClusterAccess{.cluster_id = cluster.id.value,
+                                                              .private_key = Secret(*text),
+                                                              .cluster_name = cluster.name.value},
+                                      options);
 }
 
 void require_begun(const OpenJob& open) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -83,6 +84,15 @@ std::optional<int> unfinalized_rank(std::string_view words) {
   const auto at = words.find(kBefore);
   if (at == words.npos || words.find("exiting improperly", at) == words.npos) return std::nullopt;
   return leading_number<int>(words.substr(at + kBefore.size()));
+}
+
+std::optional<std::string> words_before_missing_daemons(std::string_view words) {
+  const auto at = words.find("unable to reliably start one or more daemons");
+  if (at == words.npos) return std::nullopt;
+  std::string last;
+  for (const std::string_view line : split(words.substr(0, words.rfind('\n', at) + 1), '\n'))
+    if (!line.empty() && !line.starts_with("---")) last = line;
+  return last;
 }
 
 std::optional<std::string> node_lost_by_launcher(std::string_view words) {

@@ -26,6 +26,11 @@ std::optional<NamedRank> rank_of_ended_agent(std::string_view words, int ranks);
 /// it, as mpirun reports it; absent if it does not. Pure.
 std::optional<int> unfinalized_rank(std::string_view words);
 
+/// Returns what was written just before mpirun reported that it could not start its daemons on
+/// other nodes, such as "bash: orted: command not found"; "" for nothing, absent without such a
+/// report. The report itself names neither a node nor a cause. Pure.
+std::optional<std::string> words_before_missing_daemons(std::string_view words);
+
 /// Returns the name or address of the node whose daemon mpirun has lost, or that our own launcher
 /// has lost; absent if they have lost none. Pure.
 std::optional<std::string> node_lost_by_launcher(std::string_view words);

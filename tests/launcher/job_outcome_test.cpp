@@ -183,6 +183,33 @@ TEST_CASE("where mpirun itself is what failed, its last words are shown") {
   CHECK(decide(report({rank(0, 0, 0, 1, false)}, job(0, 9))).exit_code == 137);
 }
 
+TEST_CASE(
+    "daemons that mpirun cannot start are one sentence with the command that finds the cause") {
+  constexpr const char* kText =
+      "--------------------------------------------------------------------------\n"
+      "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n"
+      "* not finding the required libraries and/or binaries on\n  one or more nodes.\n";
+  JobReport seen = report({}, job(255));
+  seen.cluster = "demo";
+  seen.launcher_tail = kText;
+  JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 255);
+  CHECK(outcome.cause == JobEndCause::launcher);
+  CHECK(outcome.explains_launcher);
+  CHECK(outcome.reason ==
+        "mpirun on demo-0 could not start its daemons on the other nodes: `fastgpu check cluster "
+        "demo` looks for the cause");
+  seen.launcher_tail = "bash: line 1: orted: command not found\n" + std::string(kText);
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 could not start its daemons on the other nodes (bash: line 1: orted: "
+        "command not found): `fastgpu check cluster demo` looks for the cause");
+  seen.launcher_tail = kText;
+  seen.full_temporary = {{{"demo-1"}, "/tmp"}};
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 could not start its daemons on the other nodes; no space left on demo-1: "
+        "/tmp");
+}
+
 TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
   JobReport seen = report({rank(0, 0, 15, 2, true), rank(1, 0, 0, 1, false)}, job(1));
   seen.launcher_tail =

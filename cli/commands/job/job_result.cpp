@@ -87,8 +87,9 @@ std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
 /// Returns true if the words of mpirun would only repeat the outcome at greater length.
 bool is_explained(const launcher::JobOutcome& outcome) {
   using launcher::JobEndCause;
-  return outcome.first_rank || outcome.state != state::JobState::failed ||
-         outcome.cause == JobEndCause::timeout || outcome.cause == JobEndCause::hang;
+  return outcome.first_rank || outcome.explains_launcher ||
+         outcome.state != state::JobState::failed || outcome.cause == JobEndCause::timeout ||
+         outcome.cause == JobEndCause::hang;
 }
 
 /// Returns true if the loss of nodes may be the cause of the end.
