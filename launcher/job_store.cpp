@@ -1,5 +1,6 @@
 #include "launcher/job_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace fastgpu::launcher {
@@ -48,6 +49,17 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
   return;
 }
 
+/// Records the present machine of each node of the job: a node may get another one.
+void note_machines(const state::Store& store, state::Job& job) {
+  JobRecord record = *job.record;
+  const auto nodes = store.nodes(job.cluster);
+  for (state::NodeRanks& ranks : record.placement)
+    if (const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+        node != nodes.end())
+      ranks.instance_id = node->instance_id;
+  job.record = std::move(record);
+}
+
 }  // namespace
 
 state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
@@ -79,6 +91,7 @@ void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) 
 
 void mark_running(state::Store& store, state::Job& job) {
   if (has_ended(job)) return;
+  note_machines(store, job);
   job.state = JobState::running;
   store.update_job(job);
 }

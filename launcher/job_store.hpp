@@ -17,6 +17,7 @@ state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
 /// Records what an engine with a queue of its own reports about a job that has not ended.
 void note_glance(state::Store& store, state::Job& job, const JobGlance& glance);
 
+/// Records that the job runs, and on which machines.
 void mark_running(state::Store& store, state::Job& job);
 
 /// Records the end, only once: a job that has ended keeps its first outcome.

@@ -210,6 +210,25 @@ bool is_restarted_by_its_owner(Services& services, const state::Job& job) {
   return !JobOwner(services.state_directory(), job.id).held();
 }
 
+bool has_another_machine(const state::Node& node, const launcher::NodeRanks& ranks) {
+  return !ranks.instance_id.empty() && node.instance_id != ranks.instance_id;
+}
+
+std::vector<NodeName> nodes_with_another_machine(Services& services, const OpenJob& open) {
+  std::vector<NodeName> found;
+  const auto nodes = services.store().nodes(open.cluster.id);
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node != nodes.end() && has_another_machine(*node, ranks)) found.push_back(ranks.node);
+  }
+  return found;
+}
+
+std::string text_of_another_machine(const NodeName& node) {
+  return node.value +
+         " is another machine than the one that the job ran on, and its output went with that";
+}
+
 std::optional<launcher::JobOutcome> outcome_of_lost_nodes(Services& services,
                                                           const state::Job& job) {
   // A cloud may have stopped the machines by itself: a job with --retry gets others.

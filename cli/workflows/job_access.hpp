@@ -61,6 +61,17 @@ std::optional<launcher::JobOutcome> outcome_of_lost_nodes(Services& services,
 /// gone. Every end that another process finds goes through this.
 void note_undone(Services& services, const state::Job& job, launcher::JobOutcome& outcome);
 
+/// Returns true if the node of these ranks has another machine than the one on which they were
+/// started: the files of the job went with that. False if that machine is unknown.
+bool has_another_machine(const state::Node& node, const launcher::NodeRanks& ranks);
+
+/// Returns the nodes of the job that have another machine now.
+std::vector<NodeName> nodes_with_another_machine(Services& services, const OpenJob& open);
+
+/// Returns "demo-1 is another machine than the one that the job ran on, and its output went with
+/// that".
+std::string text_of_another_machine(const NodeName& node);
+
 /// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
 /// cluster is stopped or deleted, records this. Returns the job in its present state.
 state::Job refresh_job(Services& services, const state::Job& job);

@@ -103,7 +103,7 @@ std::string facts_script(const std::string& run) {
   return shell_join(std::vector<std::string>{"sh", "-c", script});
 }
 
-/// Returns the hosts of the job's nodes that run.
+/// Returns the hosts of the job's nodes that run, on the machines that it was started on.
 std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
                                        JobEvidence& evidence) {
   const auto nodes = services.store().nodes(open.cluster.id);
@@ -113,7 +113,8 @@ std::vector<ssh::Host> hosts_for_facts(Services& services, const OpenJob& open,
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
     const std::string gone = left_text(ranks.node);
     if (node == nodes.end() && !contains(evidence.missing, gone)) evidence.missing.push_back(gone);
-    if (node != nodes.end() && node->state == state::NodeState::running)
+    if (node != nodes.end() && node->state == state::NodeState::running &&
+        !has_another_machine(*node, ranks))
       hosts.push_back(where.of(*node));
   }
   return hosts;
@@ -245,10 +246,14 @@ std::vector<NodeName> note_absent_nodes(const state::Cluster& cluster,
   for (const launcher::NodeRanks& ranks : placement) {
     if (contains(absent, ranks.node)) continue;
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
-    if (node != nodes.end() && node->state == state::NodeState::running) continue;
+    const bool is_another = node != nodes.end() && has_another_machine(*node, ranks);
+    const bool runs = node != nodes.end() && node->state == state::NodeState::running;
+    if (runs && !is_another) continue;
     absent.push_back(ranks.node);
     if (node == nodes.end())
       evidence.missing.push_back(left_text(ranks.node));
+    else if (is_another)
+      evidence.missing.push_back(text_of_another_machine(ranks.node));
     else
       names[node->state].push_back(ranks.node.value);
   }

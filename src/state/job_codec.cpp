@@ -16,6 +16,7 @@ json to_node(const NodeRanks& node) {
   json object = {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
   if (node.workers > 0) object["workers"] = node.workers;
   if (!node.cpus.empty()) object["cpus"] = node.cpus;
+  if (!node.instance_id.empty()) object["instance"] = node.instance_id;
   return object;
 }
 
@@ -24,7 +25,8 @@ NodeRanks parse_node(const json& object) {
           .first = field<int>(object, "first"),
           .count = field<int>(object, "ranks"),
           .workers = object.value("workers", 0),
-          .cpus = object.value("cpus", std::vector<std::string>())};
+          .cpus = object.value("cpus", std::vector<std::string>()),
+          .instance_id = object.value("instance", std::string())};
 }
 
 json text_or_null(const std::string& text) {

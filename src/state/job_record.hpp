@@ -126,6 +126,8 @@ struct NodeRanks {
   int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
   /// The CPUs of each rank, "0-3,8"; empty if the ranks share the node.
   std::vector<std::string> cpus{};
+  /// The machine of the node when the ranks were started; empty if that is unknown.
+  std::string instance_id{};
 };
 
 /// The rank that failed first by itself, and so decided the outcome of its job.

@@ -59,6 +59,22 @@ TEST_CASE("what cannot run is refused before anything is done") {
   CHECK(refused([](JobSpec& s) { s.name = {"a/b"}; }).find("a/b") != std::string::npos);
 }
 
+TEST_CASE("a job that runs has the machines of its nodes on record") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  const state::ClusterId cluster{"c0ffee00"};
+  store.insert_cluster({.id = cluster, .name = {"demo"}, .provider = "local"});
+  store.put_node({.cluster = cluster, .index = 0, .name = {"demo-0"}, .instance_id = "i-17"});
+  JobRecord record = example();
+  record.placement = {{{"demo-0"}, 0, 1}, {{"demo-1"}, 1, 1}};
+  state::Job job = insert_job(store, cluster, record);
+  mark_running(store, job);
+  const auto placement = store.find_job(job.id)->record->placement;
+  REQUIRE(placement.size() == 2);
+  CHECK(placement[0].instance_id == "i-17");
+  CHECK(placement[1].instance_id.empty());
+}
+
 TEST_CASE("a job keeps its first outcome in the state directory") {
   const test::TempDirectory directory;
   state::Store store(directory.path());

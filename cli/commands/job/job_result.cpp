@@ -115,7 +115,7 @@ Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_c
   if (!goes_on_without_us(open, on_cancel)) return error;
   if (on_cancel == launcher::OnCancel::stop_job && !launcher::has_ended(open.job)) {
     state::Job job = open.job;
-    launcher::JobRecord record = open.record;
+    launcher::JobRecord record = *job.record;
     record.spec.presence = launcher::Presence::detached;
     job.record = std::move(record);
     context.store().update_job(job);

@@ -1,3 +1,7 @@
+#include <string>
+#include <vector>
+
+#include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/job_output.hpp"
 #include "cli/commands/job/log_document.hpp"
@@ -5,6 +9,7 @@
 #include "cli/commands/job/recorded_job.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/process_names.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -42,15 +47,30 @@ Error removed_or(Context& context, const OpenJob& open, const Error& e) {
   return e;
 }
 
+/// Reads the logs. Nodes that have another machine since the job ran there are not asked: throws
+/// not_found for them, after the others have been read.
+void read_logs(Context& context, const OpenJob& open, launcher::JobEngine& engine,
+               launcher::LogRequest request, launcher::JobObserver& observer) {
+  request.left_out = nodes_with_another_machine(context, open);
+  if (request.rank)
+    std::erase_if(request.left_out, [&](const NodeName& node) {
+      return node != launcher::node_of(open.record.placement, *request.rank);
+    });
+  engine.logs(open.run(), open.record, request, observer, context.cancel());
+  std::string missing;
+  for (const NodeName& node : request.left_out)
+    append_item(missing, text_of_another_machine(node), "; ");
+  if (!missing.empty()) throw Error(ErrorKind::not_found, missing);
+}
+
 /// Shows the logs as a document: in the order of time, unless the job is followed.
 int show_log_document(Context& context, const OpenJob& open, const JobOptions& options,
                       launcher::JobEngine& engine, const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id, words_for(open, options));
   MergedOutput merged(document);
   try {
-    engine.logs(open.run(), open.record, request,
-                options.follow ? static_cast<launcher::JobObserver&>(document) : merged,
-                context.cancel());
+    read_logs(context, open, engine, request,
+              options.follow ? static_cast<launcher::JobObserver&>(document) : merged);
     merged.finish();
   } catch (const Error& e) {
     merged.finish();
@@ -92,9 +112,8 @@ int run_logs(Context& context, const JobOptions& options) {
   const bool is_sorted = labels != RankLabels::none && !options.follow;
   request.times = request.times || is_sorted;
   try {
-    engine->logs(open.run(), open.record, request,
-                 is_sorted ? static_cast<launcher::JobObserver&>(merged) : output,
-                 context.cancel());
+    read_logs(context, open, *engine, request,
+              is_sorted ? static_cast<launcher::JobObserver&>(merged) : output);
     merged.finish();
   } catch (const Error& e) {
     merged.finish();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/job/report_page.hpp"
@@ -47,6 +48,24 @@ TEST_CASE("nodes that run are asked, and nothing is missing") {
                   evidence)
             .empty());
   CHECK(evidence.missing.empty());
+}
+
+TEST_CASE("a node that has another machine since the start of the job is not asked") {
+  JobEvidence evidence;
+  std::vector<launcher::NodeRanks> places = kPlaces;
+  places[0].instance_id = "i-1";
+  places[1].instance_id = "i-2";
+  std::vector<state::Node> nodes;
+  for (const auto& [name, instance] :
+       {std::pair{"demo-0", "i-1"}, std::pair{"demo-1", "i-9"}, std::pair{"demo-2", "i-3"}}) {
+    nodes.push_back(node_in(name, NodeState::running));
+    nodes.back().instance_id = instance;
+  }
+  CHECK(note_absent_nodes({.name = {"demo"}}, nodes, places, evidence) ==
+        std::vector<NodeName>{{"demo-1"}});
+  CHECK(evidence.missing ==
+        std::vector<std::string>{"demo-1 is another machine than the one that the job ran on, and "
+                                 "its output went with that"});
 }
 
 TEST_CASE("nodes that do not run are not asked, and one sentence names those of a state") {

@@ -123,6 +123,27 @@ def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_logs_that_went_with_a_machine_are_said_to_be_gone_with_it(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        words = ["run", "job", "says", "--cluster", "t", "-np", "2", "--"]
+        customer.run(*words, "sh", "-c", "echo out $RANK")
+        take_away(customer, 1)
+        customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "90s")
+        gone = "t-1 is another machine than the one that the job ran on, and its output went with"
+        done = customer.run("logs", "says", code=5)
+        assert_in(b"[0] out 0\n", done.out)
+        assert_in(f"error: {gone} that\n", done.err)
+        assert_not_in("keep-jobs", done.err)
+        assert_in(b"out 0", customer.run("logs", "says", "--rank", "0").out)
+        customer.refused(("logs", "says", "--rank", "1"), 5, gone)
+        customer.refused(("logs", "says", "-f"), 5, gone)
+        assert_in(gone, customer.run("report", "says", code=None).err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s", nodes=3)
