@@ -385,6 +385,30 @@ def test_a_job_that_is_interrupted_before_it_begins_says_so(user):
     assert_in("job early-1 never started: cancelled before it began", done.err)
 
 
+BREAK_DAEMON = """
+for program in /usr/bin/orted /usr/bin/prted; do
+  test -e $program || continue
+  rm $program
+  printf '#!/bin/sh\\nexit 1\\n' >$program
+  chmod 755 $program
+done
+"""
+
+
+def test_daemons_that_mpirun_cannot_start_are_one_sentence_with_the_next_step(user):
+    name = user.two_nodes()
+    user.run("exec", f"{name}/1", "--", "sh", "-c", BREAK_DAEMON)
+    done = user.run(*job_words(name, 2, ["hostname"], "dead"), code=1)
+    reason = (
+        f"mpirun on {name}-0 could not start its daemons on the other nodes: "
+        f"`fastgpu check cluster {name}` looks for the cause"
+    )
+    assert_in(f"job dead-1 failed: {reason}\n", done.err)
+    assert_not_in("reliably", done.err)
+    job = json.loads(user.run("describe", "job", "dead", "-o", "json").out)
+    assert_equal(job["reason"], reason)
+
+
 def test_a_job_ends_with_a_node_that_leaves_its_cluster(user):
     name = user.two_nodes()
     user.run(*job_words(name, 2, ["sleep", "600.5"], "left", "--detach"))
