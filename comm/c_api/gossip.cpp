@@ -83,7 +83,8 @@ fgc_status fgc_gossip_step(fgc_gossip* gossip, fgc_gossip_report* report) {
 }
 
 fgc_status fgc_gossip_save(fgc_gossip* gossip, void* state, size_t room, size_t* bytes) {
-  return comm::c_api::saved([&] { return gossip_of(gossip).saved_state(); }, state, room, bytes);
+  return comm::c_api::saved([&]() -> comm::Gossip& { return gossip_of(gossip); }, state, room,
+                            bytes);
 }
 
 fgc_status fgc_gossip_load(fgc_gossip* gossip, const void* state, size_t bytes) {

@@ -123,8 +123,8 @@ fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counte
 }
 
 fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room, size_t* bytes) {
-  return comm::c_api::saved([&] { return exchange_of(gradients).saved_state(); }, state, room,
-                            bytes);
+  return comm::c_api::saved([&]() -> comm::GradientExchange& { return exchange_of(gradients); },
+                            state, room, bytes);
 }
 
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes) {

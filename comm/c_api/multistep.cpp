@@ -123,7 +123,8 @@ fgc_status fgc_multistep_counters(fgc_multistep* multistep, fgc_counters* counte
 }
 
 fgc_status fgc_multistep_save(fgc_multistep* multistep, void* state, size_t room, size_t* bytes) {
-  return comm::c_api::saved([&] { return steps_of(multistep).saved_state(); }, state, room, bytes);
+  return comm::c_api::saved([&]() -> comm::Multistep& { return steps_of(multistep); }, state, room,
+                            bytes);
 }
 
 fgc_status fgc_multistep_load(fgc_multistep* multistep, const void* state, size_t bytes) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace fastgpu::comm::c_api {
 namespace {
 
@@ -66,13 +68,16 @@ void write_link(const LinkCounters& known, fgc_link& link) {
   write_struct(link, all);
 }
 
-void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
-                 std::size_t* bytes) {
-  *bytes = saved.size();
-  if (state == nullptr || saved.empty()) return;
-  if (room < saved.size())
-    refuse("the state has " + std::to_string(saved.size()) + " bytes, and there is room for " +
+void check_room(std::size_t length, std::size_t room) {
+  if (room < length)
+    refuse("the state has " + std::to_string(length) + " bytes, and there is room for " +
            std::to_string(room));
+}
+
+void write_state(std::span<const std::byte> saved, std::size_t length, void* state) {
+  if (saved.size() != length)
+    throw Error(ErrorKind::internal, "a state of " + std::to_string(saved.size()) +
+                                         " bytes was measured as " + std::to_string(length));
   std::memcpy(state, saved.data(), saved.size());
 }
 

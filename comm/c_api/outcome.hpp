@@ -17,17 +17,23 @@ void write_counters(const GradientCounters& known, fgc_counters* counters);
 
 void write_link(const LinkCounters& known, fgc_link& link);
 
-/// Writes the length of a state to `bytes`, and the state if there is a place for it. Throws
-/// ErrorKind::usage for too little room.
-void write_state(std::span<const std::byte> saved, void* state, std::size_t room,
-                 std::size_t* bytes);
+/// Throws ErrorKind::usage if there is not so much room for a state.
+void check_room(std::size_t length, std::size_t room);
 
-/// Writes the state that `save` returns, which is called once there is a place for its length.
-template <class Save>
-fgc_status saved(Save save, void* state, std::size_t room, std::size_t* bytes) {
+/// Writes a state, which has that length.
+void write_state(std::span<const std::byte> saved, std::size_t length, void* state);
+
+/// Writes the length of a state to `bytes`, and the state if there is a place for it. `exchange`
+/// returns what has them; the state, which may be large, is made for that place alone.
+template <class Exchange>
+fgc_status saved(Exchange exchange, void* state, std::size_t room, std::size_t* bytes) {
   return guarded([&] {
     need(bytes, "the place for the length of the state") = 0;
-    write_state(save(), state, room, bytes);
+    auto& saving = exchange();
+    *bytes = saving.saved_bytes();
+    if (state == nullptr || *bytes == 0) return;
+    check_room(*bytes, room);
+    write_state(saving.saved_state(), *bytes, state);
   });
 }
 

@@ -331,7 +331,8 @@ void Gossip::land(Flight& flight, const MixingRow& row, MixStep& step) {
 
 // ---- checkpoints ----
 
-std::vector<std::byte> Gossip::saved_state() {
+/// Returns the state without the memory of mixers.
+SavedGossip Gossip::saved_head() {
   finish_measuring();
   SavedGossip saved{.rank = communicator_.rank().value,
                     .ranks = communicator_.size(),
@@ -343,6 +344,21 @@ std::vector<std::byte> Gossip::saved_state() {
                     .is_exact_next = is_exact_next_};
   saved.sums = heard_;
   if (meter_.has_note()) saved.noted = meter_.noted();
+  return saved;
+}
+
+std::size_t Gossip::saved_bytes() {
+  std::size_t bytes = encode(saved_head()).size();
+  for (Stretch& each : stretches_) {
+    for (const std::span<float> numbers : each.mixer->memory())
+      bytes += numbers.size_bytes();
+    if (each.mixer->weight() != nullptr) bytes += sizeof(double);
+  }
+  return bytes;
+}
+
+std::vector<std::byte> Gossip::saved_state() {
+  SavedGossip saved = saved_head();
   for (Stretch& each : stretches_) {
     for (const std::span<float> numbers : each.mixer->memory())
       saved.numbers.insert(saved.numbers.end(), numbers.begin(), numbers.end());

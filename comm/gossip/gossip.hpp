@@ -27,6 +27,8 @@
 
 namespace fastgpu::comm {
 
+struct SavedGossip;
+
 /// A gossip of parameters. Every rank registers the same parameters in the same order, and makes
 /// equally many steps. The first step is a collective that checks this: it throws
 /// ErrorKind::usage, naming the rank and the difference. It averages exactly, so that all begin
@@ -51,6 +53,9 @@ class Gossip {
 
   /// Returns what this rank remembers, for a file: each rank keeps its own. Between steps.
   std::vector<std::byte> saved_state();
+
+  /// Returns the length of what saved_state() returns, without making it. Between steps.
+  std::size_t saved_bytes();
 
   /// Takes a saved state of this rank: after parameters are registered and before the first step,
   /// on every rank that of the same step. Throws ErrorKind::usage for the state of another rank,
@@ -84,6 +89,7 @@ class Gossip {
   void check_same();
   std::size_t place_parameters();
   void lay_out();
+  SavedGossip saved_head();
   std::span<float> slice() { return std::span(numbers_).subspan(plan_.place() * slice_, slice_); }
   const Codec* codec_of(const GuardRung& rung);
   bool is_measured(std::uint64_t step) const noexcept;

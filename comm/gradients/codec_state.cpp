@@ -194,12 +194,10 @@ void CodecState::drop_memories() {
     each.clear();
 }
 
-std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank, int ranks) const {
+std::size_t CodecState::saved_bytes(const GradientTable& table) const {
   std::size_t bytes = kHeader + kSealBytes;
-  std::uint32_t gradients = 0;
   for (std::size_t i = 0; i < of_.size(); ++i) {
     if (!keeps(i)) continue;
-    ++gradients;
     bytes += gradient_header(table[{i}]) +
              (factors_[i].size() + velocities_[i].now.size()) * sizeof(float);
     for (const CodeMemory& each : memories_[i])
@@ -207,7 +205,14 @@ std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank, 
     for (const Stretch& each : of_[i])
       bytes += kStretchHeader + each.values.size() * sizeof(float);
   }
-  std::vector<std::byte> state(bytes);
+  return bytes;
+}
+
+std::vector<std::byte> CodecState::saved(const GradientTable& table, Rank rank, int ranks) const {
+  std::uint32_t gradients = 0;
+  for (std::size_t i = 0; i < of_.size(); ++i)
+    gradients += keeps(i) ? 1 : 0;
+  std::vector<std::byte> state(saved_bytes(table));
   WireWriter writer(state);
   writer.put(kMagic).put(kFormat);
   writer.put(static_cast<std::uint32_t>(rank.value)).put(static_cast<std::uint32_t>(ranks));

@@ -73,6 +73,9 @@ class CodecState {
       each.has_next = false;
   }
 
+  /// Returns the length of what saved() returns for this table.
+  std::size_t saved_bytes(const GradientTable& table) const;
+
   /// Returns the state of one of `ranks` ranks for a file. Gradients of which nothing is kept are
   /// not in it.
   std::vector<std::byte> saved(const GradientTable& table, Rank rank, int ranks) const;

@@ -62,11 +62,22 @@ void GradientCodec::keep_residuals(std::size_t bucket, const GradientSet& applie
   if (sums_ && sums_->has(bucket, op)) (*sums_)[bucket].keep_residuals(state_, applied);
 }
 
-std::vector<std::byte> GradientCodec::saved(Rank rank, int ranks) {
+/// Returns what `use` does with the state, to which what the sums remember is added meanwhile.
+template <class Use>
+auto GradientCodec::with_whole_state(Use use) {
   if (sums_) sums_->save_residuals(state_);
-  std::vector<std::byte> saved = state_.saved(table_, rank, ranks);
+  auto used = use(state_);
   if (sums_) state_.drop_memories();
-  return saved;
+  return used;
+}
+
+std::size_t GradientCodec::saved_bytes() {
+  return with_whole_state([&](const CodecState& state) { return state.saved_bytes(table_); });
+}
+
+std::vector<std::byte> GradientCodec::saved(Rank rank, int ranks) {
+  return with_whole_state(
+      [&](const CodecState& state) { return state.saved(table_, rank, ranks); });
 }
 
 CodecState GradientCodec::decoded(std::span<const std::byte> saved, Rank rank, int ranks) const {

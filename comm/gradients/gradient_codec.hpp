@@ -66,6 +66,8 @@ class GradientCodec {
   void keep_residuals(std::size_t bucket, const GradientSet& applied, ReduceOp op);
   void step_ended() noexcept { state_.step_ended(); }
 
+  /// Returns the length of what saved() returns.
+  std::size_t saved_bytes();
   /// Returns what is remembered on one of `ranks` ranks, for a file.
   std::vector<std::byte> saved(Rank rank, int ranks);
   /// Returns the state that saved() has returned, of the same table. See CodecState::load.
@@ -74,6 +76,9 @@ class GradientCodec {
   void take(CodecState&& state);
 
  private:
+  template <class Use>
+  auto with_whole_state(Use use);
+
   const GradientTable& table_;
   const GradientSettings& settings_;
   std::vector<bool> encoded_;

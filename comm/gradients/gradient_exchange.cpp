@@ -192,6 +192,15 @@ std::vector<std::byte> GradientExchange::saved_state() {
                                .codec = codec_.saved(communicator_.rank(), communicator_.size())});
 }
 
+std::size_t GradientExchange::saved_bytes() {
+  const Lock lock(mutex_);
+  check_between_steps("the state of codecs is saved");
+  const PlannedOrder::Names order = order_.names();
+  const bool has_codec = settings_.wire == WireType::encoded;
+  if (!order && !has_codec) return 0;
+  return encode(SavedGradients{.order = order}).size() + (has_codec ? codec_.saved_bytes() : 0);
+}
+
 std::uint64_t GradientExchange::order() const {
   return order_.fingerprint();
 }

@@ -119,6 +119,9 @@ class GradientExchange {
   /// and empty before the first step. Called between steps.
   std::vector<std::byte> saved_state();
 
+  /// Returns the length of what saved_state() returns, without making it. Called between steps.
+  std::size_t saved_bytes();
+
   /// Throws as `load_state` does, and changes nothing.
   void check_state(std::span<const std::byte> saved);
 

@@ -354,7 +354,8 @@ GradientCounters Multistep::counters() {
   return sum;
 }
 
-std::vector<std::byte> Multistep::saved_state() {
+/// Returns the state without the memory of tensors and codecs.
+SavedMultistep Multistep::saved_head() {
   check_can_go_on();
   if (contains(taken_, 1)) refuse_step("the state is saved between steps, not within one");
   settle();
@@ -366,6 +367,23 @@ std::vector<std::byte> Multistep::saved_state() {
     state.unused = verdict_;
     state.unused->has_results = came_->has_results;
   }
+  return state;
+}
+
+std::size_t Multistep::saved_bytes() {
+  std::size_t bytes = encode(saved_head()).size();
+  for (MultistepTensor& tensor : tensors_)
+    bytes += kSavedTensorHead + tensor.info().name.size() +
+             (averages_gradients(mode().mode)
+                  ? tensor.work().size()
+                  : tensor.values().size() + tensor.anchor().size() + tensor.momentum().size());
+  for (Slice& slice : slices_)
+    bytes += kSavedCodecHead + slice.exchange->saved_bytes();
+  return bytes;
+}
+
+std::vector<std::byte> Multistep::saved_state() {
+  SavedMultistep state = saved_head();
   const auto copy = [](std::span<const std::byte> bytes) {
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   };

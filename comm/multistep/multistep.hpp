@@ -81,6 +81,9 @@ class Multistep {
   /// Returns the state of this rank between steps, for a file: each rank keeps its own.
   std::vector<std::byte> saved_state();
 
+  /// Returns the length of what saved_state() returns, without making it.
+  std::size_t saved_bytes();
+
   /// Takes the saved state of the same rank, after `begin`. Parameters that were added have then
   /// the values that they had. Throws ErrorKind::usage for the state of another rank, number of
   /// ranks, mode or set of tensors, and a damaged one; then nothing has changed. The next step
@@ -109,6 +112,7 @@ class Multistep {
   void write_header(Slice& slice, const RoundShare& share);
   MultistepOutcome wait(Slice& slice, const RoundShare& share);
   void settle();
+  SavedMultistep saved_head();
 
   Communicator& communicator_;
   GradientSettings settings_;

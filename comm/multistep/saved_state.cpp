@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t kMultistepMagic = 0x66676d73;  ///< "fgms"
 constexpr std::uint8_t kMultistepFormat = 4;
-constexpr std::size_t kTensorParts = 5;  ///< Each has its length before it.
 
 /// Appends numbers and texts to bytes that grow.
 class StateWriter {
@@ -146,10 +145,10 @@ SavedMultistep decode_multistep(std::span<const std::byte> bytes) {
     verdict.is_over = in.number<std::uint8_t>() != 0;
     verdict.factor = in.real();
   }
-  state.tensors.resize(in.count(kTensorParts * sizeof(std::uint64_t)));
+  state.tensors.resize(in.count(kSavedTensorHead));
   for (SavedTensor& tensor : state.tensors)
     tensor = {in.text(), in.blob(), in.blob(), in.blob(), in.blob()};
-  state.codecs.resize(in.count(sizeof(std::uint64_t)));
+  state.codecs.resize(in.count(kSavedCodecHead));
   for (auto& codec : state.codecs)
     codec = in.blob();
   in.expect_end();

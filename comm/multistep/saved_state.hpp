@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,11 @@ struct SavedMultistep {
   std::vector<SavedTensor> tensors{};
   std::vector<std::vector<std::byte>> codecs{};  ///< The states of exchanges, by slice.
 };
+
+/// The bytes of a state that a tensor has beside its name and its memory, and a codec beside its
+/// own state.
+constexpr std::size_t kSavedTensorHead = 5 * sizeof(std::uint64_t);
+constexpr std::size_t kSavedCodecHead = sizeof(std::uint64_t);
 
 std::vector<std::byte> encode(const SavedMultistep& state);
 

@@ -78,6 +78,7 @@ int steps_that_differ(const std::string& wire,
     for (int step = 0; step < 3; ++step)
       first.step(step);
     const SavedBytes saved = first.exchange().saved_state();
+    if (first.exchange().saved_bytes() != saved.size()) ++wrong[index_of(comm)];
     OrderedModel second(comm, wire);
     load(second, comm.rank(), saved);
     for (int step = 3; step < 6; ++step)
@@ -112,6 +113,7 @@ TEST_CASE("without a codec a state has the order alone, for jobs of any number o
   run_ranks(three, [&](Communicator& comm) {
     OrderedModel model(comm, "same");
     if (!model.exchange().saved_state().empty()) throw Error(ErrorKind::internal, "it has a state");
+    if (model.exchange().saved_bytes() != 0) throw Error(ErrorKind::internal, "it has a length");
     model.step(0);
     saved[index_of(comm)] = model.exchange().saved_state();
   });

@@ -41,6 +41,7 @@ std::vector<std::string> ranks_that_diverge(const std::string& mode, const Train
     Trainee<float> first(comm, mode, settings);
     first.train(training, until);
     const std::vector<std::byte> state = first.steps().saved_state();
+    if (first.steps().saved_bytes() != state.size()) wrong[rank] = "another length";
     const auto saved = first.saved();
     first.train(training, training.batches[rank]);
     first.finish();
