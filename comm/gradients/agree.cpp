@@ -37,6 +37,7 @@ struct GroupIdentity {
   std::uint64_t table = 0;
   std::uint64_t encoded_bytes = 0;
   SharedSettings settings{};
+  std::uint64_t op = 0;
   std::uint64_t steps = 0;
   std::uint64_t order = 0;
 };
@@ -67,8 +68,13 @@ GroupIdentity identity_of(const GradientRegistration& registration) {
           registration.table.hash(),
           encode(registration.table).size(),
           shared(registration.settings),
+          static_cast<std::uint64_t>(registration.op),
           registration.steps,
           registration.order};
+}
+
+std::string name_of_op(std::uint64_t op) {
+  return std::string(name_of(static_cast<ReduceOp>(op)));
 }
 
 /// Throws on every rank, by a collective call, with the wires of rank `odd` and of rank 0.
@@ -115,7 +121,7 @@ bool check_same_registration(Communicator& communicator, const GradientRegistrat
   const GroupIdentity& first = all[0];
   const auto odd = std::ranges::find_if(all, [&](const GroupIdentity& each) {
     return each.library != first.library || each.settings != first.settings ||
-           each.table != first.table || each.steps != first.steps;
+           each.op != first.op || each.table != first.table || each.steps != first.steps;
   });
   if (odd == all.end())
     return std::ranges::all_of(
@@ -133,6 +139,10 @@ bool check_same_registration(Communicator& communicator, const GradientRegistrat
     throw Error(ErrorKind::usage, name + " has another " + std::string(variable) +
                                       " than rank 0: all ranks need the same");
   }
+  if (odd->op != first.op)
+    throw Error(ErrorKind::usage, name + " has the operation " + name_of_op(odd->op) +
+                                      ", and rank 0 " + name_of_op(first.op) +
+                                      ": all ranks need the same");
   if (odd->table == first.table)
     throw Error(ErrorKind::usage, name + " continues after " + std::to_string(odd->steps) +
                                       " steps of its codec, and rank 0 after " +

@@ -10,6 +10,7 @@
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_settings.hpp"
 #include "comm/gradients/negotiation.hpp"
+#include "comm/kernels/element_type.hpp"
 
 namespace fastgpu::comm {
 
@@ -18,13 +19,14 @@ struct GradientRegistration {
   const GradientTable& table;
   const GradientSettings& settings;
   std::string_view library = FASTGPU_VERSION;
+  ReduceOp op = ReduceOp::average;
   std::uint64_t steps = 0;  ///< The steps of its codec, if its state counts.
   std::uint64_t order = 0;  ///< A fingerprint of the order that a saved state gives it.
 };
 
 /// Compares registrations, by a collective call. Throws ErrorKind::usage, on every rank, naming the
-/// difference and the first rank whose library, settings, gradients or steps are not those of rank
-/// 0. Returns true, on every rank, if all of them have one order.
+/// difference and the first rank whose library, settings, operation, gradients or steps are not
+/// those of rank 0. Returns true, on every rank, if all of them have one order.
 bool check_same_registration(Communicator& communicator, const GradientRegistration& mine);
 
 /// Returns a number that differs if two orders do, or if one is absent.

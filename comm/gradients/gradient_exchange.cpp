@@ -52,6 +52,7 @@ void GradientExchange::begin(const Lock&) {
   const bool has_one_order =
       check_same_registration(communicator_, {.table = table_,
                                               .settings = settings_,
+                                              .op = op_,
                                               .steps = counts ? codec_.steps() : 0,
                                               .order = order_.loaded_fingerprint()});
   order_.begin(communicator_, has_one_order);

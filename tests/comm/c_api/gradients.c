@@ -46,6 +46,16 @@ static fgc_gradients* two_gradients(fgc_comm* comm, const char* const* settings,
   return gradients;
 }
 
+/* Rank 1 alone wants sums. Both are told, and the job goes on. */
+static void check_other_operations(fgc_comm* comm) {
+  float weight[6] = {0}, bias = 1;
+  fgc_gradients* gradients = two_gradients(comm, NULL, weight, &bias);
+  if (fgc_rank(comm) == 1) fgc_gradients_use_op(gradients, FGC_SUM);
+  expect_status(fgc_gradient_ready(gradients, 0), FGC_USAGE, "another operation");
+  expect(last_error_has("rank 1 has the operation sum, and rank 0 average"), "the rank is named");
+  fgc_gradients_free(gradients);
+}
+
 void check_gradients(fgc_comm* comm) {
   const int rank = fgc_rank(comm);
   float weight[6], moved[6] = {3, 3, 3, 3, 3, 3}, bias = (float)(rank + 1);
@@ -67,6 +77,7 @@ void check_gradients(fgc_comm* comm) {
   expect(weight[0] == 0 && weight[5] == 5 && bias == 1.5F, "the averages are right");
 
   expect_status(fgc_gradients_use_op(gradients, FGC_SUM), FGC_OK, "sums from now on");
+  check_other_operations(comm);
   expect_status(fgc_gradient_ready_at(gradients, 0, moved), FGC_OK, "ready in other memory");
   expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "a step with one of them");
   expect(outcome.skipped_count == 1 && outcome.skipped[0] == 1, "the other is named");

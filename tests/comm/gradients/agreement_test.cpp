@@ -115,6 +115,25 @@ TEST_CASE("ranks with another library are told which rank, and which library it 
   }
 }
 
+TEST_CASE(
+    "ranks that have another operation for the first step are all told, and the job goes on") {
+  auto ranks = communicators_in_process(3, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(10);
+    GradientExchange exchange(comm);
+    exchange.add("values", std::span(values));
+    exchange.all_reduce_gradients(comm.rank() == Rank{1} ? ReduceOp::max : ReduceOp::sum);
+  });
+  for (const auto& outcome : outcomes) {
+    REQUIRE(outcome);
+    const Error e = failure_of([&] { std::rethrow_exception(outcome); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) ==
+          "rank 1 has the operation max, and rank 0 sum: all ranks need the same");
+  }
+  run_ranks(ranks, [](Communicator& comm) { comm.barrier(); });
+}
+
 TEST_CASE("what ranks say about a step does not grow with gradients, ranks and time") {
   for (int size = 2; size <= 9; ++size) {
     auto ranks = communicators_in_process(size, 20s);
