@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "comm/common/variables.hpp"
 
@@ -18,6 +20,29 @@ std::size_t bytes_of(const void* data, std::size_t count, int type, int blocks) 
   if (reinterpret_cast<std::uintptr_t>(data) % size != 0)
     refuse("the data is not aligned for " + std::string(name_of(type_of(type))));
   return count * size * static_cast<std::size_t>(blocks);
+}
+
+/// Returns `base`, overruled by "NAME=VALUE" up to a NULL. Calls `check` with the name of each that
+/// differs from `base`.
+template <class Check>
+Environment overruled(const Environment& base, const char* const* settings, Check check) {
+  std::map<std::string, std::string> values;
+  for (std::size_t i = 0; settings != nullptr && settings[i] != nullptr; ++i) {
+    const std::string setting = settings[i];
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)  // The text is not shown: it may be a secret.
+      refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
+    const std::string name = setting.substr(0, equals);
+    check_setting(name);
+    values[name] = setting.substr(equals + 1);
+    if (values[name] != base(name).value_or("")) check(name);
+  }
+  return [base, values](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    if (found == values.end()) return base(name);
+    if (found->second.empty()) return std::nullopt;
+    return found->second;
+  };
 }
 
 [[noreturn]] void refuse_place(const std::string& name) {
@@ -84,36 +109,18 @@ std::span<const std::byte> elements_at(const void* data, std::size_t count, int 
 
 Environment environment_with(const Environment& base, const char* const* settings,
                              SettingPlace place) {
-  std::map<std::string, std::string> overruled;
-  for (std::size_t i = 0; settings != nullptr && settings[i] != nullptr; ++i) {
-    const std::string setting = settings[i];
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0)  // The text is not shown: it may be a secret.
-      refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
-    const std::string name = setting.substr(0, equals);
-    check_setting(name);
-    overruled[name] = setting.substr(equals + 1);
-    if (place_of_setting(name) < place && overruled[name] != base(name).value_or(""))
-      refuse_place(name);
-  }
-  return [base, overruled](const std::string& name) -> std::optional<std::string> {
-    const auto found = overruled.find(name);
-    if (found == overruled.end()) return base(name);
-    if (found->second.empty()) return std::nullopt;
-    return found->second;
-  };
+  return overruled(base, settings, [&](const std::string& name) {
+    if (place_of_setting(name) < place) refuse_place(name);
+  });
 }
 
 Environment environment_of_exchange(const Environment& base, const char* const* settings,
-                                    std::string_view what,
-                                    std::span<const std::string_view> others) {
-  Environment environment = environment_with(base, settings, SettingPlace::exchange);
-  for (const std::string_view other : others) {
-    const std::string name(other);
-    const auto given = environment(name);
-    if (given && given != base(name)) refuse(name + " has no effect on " + std::string(what));
-  }
-  return environment;
+                                    ExchangeKind kind) {
+  return overruled(base, settings, [&](const std::string& name) {
+    if (place_of_setting(name) < SettingPlace::exchange) refuse_place(name);
+    if (!has_effect_on(kind, name))
+      refuse(name + " has no effect on " + std::string(name_of(kind)));
+  });
 }
 
 }  // namespace fastgpu::comm::c_api

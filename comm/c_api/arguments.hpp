@@ -43,18 +43,10 @@ std::span<const std::byte> elements_at(const void* data, std::size_t count, int 
 Environment environment_with(const Environment& base, const char* const* settings,
                              SettingPlace place);
 
-/// Returns the same for an exchange. Throws ErrorKind::usage for a setting of `others` that differs
-/// from `base`: it is one of other exchanges than `what`.
+/// Returns the same for an exchange. Throws ErrorKind::usage also for a setting that differs from
+/// `base` and has no effect on exchanges of this kind.
 Environment environment_of_exchange(const Environment& base, const char* const* settings,
-                                    std::string_view what,
-                                    std::span<const std::string_view> others);
-
-/// The settings that gossip alone has.
-inline constexpr std::string_view kSettingsOfGossip[] = {
-    "FASTGPU_COMM_TOPOLOGY", "FASTGPU_COMM_GOSSIP_STEP", "FASTGPU_COMM_GUARD"};
-/// The settings of gradients that gossip does not read.
-inline constexpr std::string_view kSettingsOfGradients[] = {
-    "FASTGPU_COMM_TUNE", "FASTGPU_COMM_LANES", "FASTGPU_COMM_MULTISTEP"};
+                                    ExchangeKind kind);
 
 /// The largest struct size; a larger one is taken for memory that was never set.
 constexpr std::size_t kLargestStruct = 4096;

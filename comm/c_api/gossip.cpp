@@ -55,8 +55,8 @@ fgc_status fgc_gossip_create(fgc_comm* comm, const char* const* settings, fgc_go
   return guarded([&] {
     need(gossip, "the place for gossip") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
-    const auto environment = comm::c_api::environment_of_exchange(
-        ranks.environment, settings, "gossip", comm::c_api::kSettingsOfGradients);
+    const auto environment = comm::c_api::environment_of_exchange(ranks.environment, settings,
+                                                                  comm::ExchangeKind::gossip);
     *gossip = new fgc_gossip(ranks.communicator, comm::gossip_settings(environment));
   });
 }

@@ -45,8 +45,8 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
   return guarded([&] {
     need(gradients, "the place for the gradients") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
-    const auto environment = comm::c_api::environment_of_exchange(
-        ranks.environment, settings, "gradients", comm::c_api::kSettingsOfGossip);
+    const auto environment = comm::c_api::environment_of_exchange(ranks.environment, settings,
+                                                                  comm::ExchangeKind::gradients);
     comm::check_wishes_no_gossip(environment);
     *gradients = new fgc_gradients(ranks.communicator, comm::gradient_settings(environment));
   });

@@ -36,6 +36,8 @@ comm::Multistep& steps_of(fgc_multistep* multistep) {
   return handle.steps;
 }
 
+constexpr const char* kModeSetting = "FASTGPU_COMM_MULTISTEP";
+
 comm::MultistepSettings mode_of(const char* mode, const comm::Environment& environment) {
   if (mode != nullptr) return comm::multistep_settings(mode);
   if (const auto set = comm::multistep_settings_of(environment)) return *set;
@@ -66,8 +68,10 @@ fgc_status fgc_multistep_create(fgc_comm* comm, const char* mode, const char* co
   return guarded([&] {
     need(multistep, "the place for multistep training") = nullptr;
     const fgc_comm& ranks = need(comm, "the communicator");
-    const auto environment = comm::c_api::environment_of_exchange(
-        ranks.environment, settings, "multistep training", comm::c_api::kSettingsOfGossip);
+    const auto environment = comm::c_api::environment_of_exchange(ranks.environment, settings,
+                                                                  comm::ExchangeKind::multistep);
+    if (mode != nullptr && environment(kModeSetting) != ranks.environment(kModeSetting))
+      refuse(std::string(kModeSetting) + " has no effect where the program names a mode");
     comm::check_wishes_no_gossip(environment);
     *multistep = new fgc_multistep(ranks.communicator, mode_of(mode, environment),
                                    comm::gradient_settings(environment));

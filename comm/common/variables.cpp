@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "base/contains.hpp"
@@ -44,16 +47,55 @@ constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
                                         "WORLD_SIZE",
                                         "XDG_CACHE_HOME"};
 
-/// The variables of this library that are settings of gradients, gossip and multistep training.
-constexpr std::string_view kOfExchanges[] = {
-    "COUNTERS", "DEVICE",     "EXCHANGE",    "FUSION",    "GOSSIP_STEP", "GUARD",
-    "LANES",    "MIXED_KEEP", "MIXED_SMALL", "MULTISTEP", "NANCHECK",    "NCCL",
-    "STALL",    "TIMELINE",   "TOPOLOGY",    "TUNE",      "WIRE"};
+/// The exchanges that a setting has an effect on.
+struct Effect {
+  bool on_gradients = false;
+  bool on_gossip = false;
+  bool on_multistep = false;
+};
+constexpr Effect kOnAll{true, true, true};
+constexpr Effect kOnRounds{.on_gradients = true, .on_multistep = true};
+constexpr Effect kOnGradients{.on_gradients = true};
+constexpr Effect kOnGossip{.on_gossip = true};
+constexpr Effect kOnMultistep{.on_multistep = true};
+
+/// A variable of this library that is a setting of exchanges.
+struct ExchangeSetting {
+  std::string_view name;
+  Effect effect;
+};
+constexpr ExchangeSetting kOfExchanges[] = {{"COUNTERS", kOnAll},
+                                            {"DEVICE", kOnGradients},
+                                            {"EXCHANGE", kOnAll},
+                                            {"FUSION", kOnRounds},
+                                            {"GOSSIP_STEP", kOnGossip},
+                                            {"GUARD", kOnGossip},
+                                            {"LANES", kOnRounds},
+                                            {"MIXED_KEEP", kOnRounds},
+                                            {"MIXED_SMALL", kOnRounds},
+                                            {"MULTISTEP", kOnMultistep},
+                                            {"NANCHECK", kOnRounds},
+                                            {"NCCL", kOnGradients},
+                                            {"STALL", kOnRounds},
+                                            {"TIMELINE", kOnAll},
+                                            {"TOPOLOGY", kOnGossip},
+                                            {"TUNE", kOnRounds},
+                                            {"WIRE", kOnAll}};
 /// The variables that hold for a whole process, whatever jobs it joins.
 constexpr std::string_view kOfProcess[] = {"LIBRARY", "SIMD"};
 
 std::string_view without_prefix(std::string_view name) {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view();
+}
+
+/// Returns the effect of a setting of exchanges; absent for other settings.
+std::optional<Effect> effect_of(const std::string& name) {
+  const auto* const found =
+      std::ranges::find(kOfExchanges, without_prefix(name), &ExchangeSetting::name);
+  if (found != std::end(kOfExchanges)) return found->effect;
+  const bool is_of_others =
+      name == "HOME" || name == "XDG_CACHE_HOME" || name.starts_with("PERSEUS_");
+  return is_of_others ? std::optional(kOnRounds) : std::nullopt;
 }
 
 /// Throws usage for a name that has no effect. `own` is what follows kPrefix, as it was meant.
@@ -93,11 +135,33 @@ void check_variables(std::span<const std::string> names) {
 }
 
 SettingPlace place_of_setting(const std::string& name) {
-  const std::string_view own = without_prefix(name);
-  if (contains(kOfProcess, own)) return SettingPlace::process;
-  const bool is_of_exchange = contains(kOfExchanges, own) || name == "HOME" ||
-                              name == "XDG_CACHE_HOME" || name.starts_with("PERSEUS_");
-  return is_of_exchange ? SettingPlace::exchange : SettingPlace::job;
+  if (contains(kOfProcess, without_prefix(name))) return SettingPlace::process;
+  return effect_of(name) ? SettingPlace::exchange : SettingPlace::job;
+}
+
+std::string_view name_of(ExchangeKind kind) noexcept {
+  switch (kind) {
+    case ExchangeKind::gradients:
+      return "gradients";
+    case ExchangeKind::gossip:
+      return "gossip";
+    case ExchangeKind::multistep:
+      return "multistep training";
+  }
+  return "";
+}
+
+bool has_effect_on(ExchangeKind kind, const std::string& name) {
+  const Effect effect = effect_of(name).value_or(Effect{});
+  switch (kind) {
+    case ExchangeKind::gradients:
+      return effect.on_gradients;
+    case ExchangeKind::gossip:
+      return effect.on_gossip;
+    case ExchangeKind::multistep:
+      return effect.on_multistep;
+  }
+  return false;
 }
 
 void check_setting(const std::string& name) {

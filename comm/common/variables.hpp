@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastgpu::comm {
@@ -24,5 +25,14 @@ void check_setting(const std::string& name);
 enum class SettingPlace : std::uint8_t { process, job, exchange };
 
 SettingPlace place_of_setting(const std::string& name);
+
+/// What ranks exchange by settings of its own.
+enum class ExchangeKind : std::uint8_t { gradients, gossip, multistep };
+
+/// Returns "gradients", "gossip" or "multistep training".
+std::string_view name_of(ExchangeKind kind) noexcept;
+
+/// Returns true if a setting of an exchange has an effect on this kind.
+bool has_effect_on(ExchangeKind kind, const std::string& name);
 
 }  // namespace fastgpu::comm

@@ -129,6 +129,7 @@ void check_views(fgc_comm* comm) {
 /* Without a codec the state is the order of gradients. */
 static void check_order_of_gradients(fgc_comm* comm) {
   const char* const misplaced[] = {"FASTGPU_COMM_TOPOLOGY=ring", NULL};
+  const char* const rounds[] = {"FASTGPU_COMM_MULTISTEP=accumulate=0", NULL};
   float weight[6] = {0}, bias = 1;
   char state[200];
   size_t bytes = 0;
@@ -150,6 +151,8 @@ static void check_order_of_gradients(fgc_comm* comm) {
   fgc_gradients_free(gradients);
   expect_status(fgc_gradients_create(comm, misplaced, &gradients), FGC_USAGE, "of gossip");
   expect(last_error_has("FASTGPU_COMM_TOPOLOGY has no effect on gradients"), "it is named");
+  expect_status(fgc_gradients_create(comm, rounds, &gradients), FGC_USAGE, "of multistep");
+  expect(last_error_has("FASTGPU_COMM_MULTISTEP has no effect on gradients"), "that, too");
 }
 
 /* Saves and loads the state of a codec, each rank its own. */

@@ -51,6 +51,24 @@ TEST_CASE("a setting has its effect in the process, in the job, or in an exchang
     CHECK(place_of_setting(name) == SettingPlace::exchange);
 }
 
+TEST_CASE("a setting of an exchange has an effect on some kinds of them") {
+  using enum ExchangeKind;
+  for (const std::string name : {"FASTGPU_COMM_WIRE", "FASTGPU_COMM_COUNTERS"})
+    for (const ExchangeKind kind : {gradients, gossip, multistep})
+      CHECK(has_effect_on(kind, name));
+  for (const std::string name : {"FASTGPU_COMM_FUSION", "PERSEUS_ALLREDUCE_DTYPE", "HOME"}) {
+    CHECK(has_effect_on(gradients, name));
+    CHECK(has_effect_on(multistep, name));
+    CHECK(!has_effect_on(gossip, name));
+  }
+  CHECK(has_effect_on(gossip, "FASTGPU_COMM_GUARD"));
+  CHECK(!has_effect_on(gradients, "FASTGPU_COMM_GUARD"));
+  CHECK(has_effect_on(multistep, "FASTGPU_COMM_MULTISTEP"));
+  CHECK(!has_effect_on(gradients, "FASTGPU_COMM_MULTISTEP"));
+  CHECK(!has_effect_on(multistep, "FASTGPU_COMM_NCCL"));
+  CHECK(!has_effect_on(gradients, "FASTGPU_COMM_TIMEOUT"));  // One of the job.
+}
+
 TEST_CASE("the process's variables are found by name") {
   ::setenv("FASTGPU_OF_THIS_TEST", "a=b", 1);
   const auto names = process_variables();

@@ -90,6 +90,32 @@ def test_wrong_settings_are_refused():
         fc.Gradients(comm, {"FASTGPU_COMM_TIMEOUT": "1s"})
 
 
+def test_no_setting_of_an_exchange_is_passed_over():
+    comm = fc.init({"FASTGPU_COMM_LANES": 2, "FASTGPU_COMM_GUARD": 4})
+    kinds = {
+        "gradients": lambda settings: fc.Gradients(comm, settings),
+        "gossip": lambda settings: fc.Gossip(comm, settings),
+        "multistep training": lambda settings: fc.Multistep(comm, "delay=1", settings),
+    }
+    names = "DEVICE EXCHANGE FUSION GOSSIP_STEP GUARD LANES MIXED_SMALL MULTISTEP NANCHECK STALL"
+    for name in f"{names} TOPOLOGY TUNE WIRE".split():
+        for make in kinds.values():  # It is read, and wrong, or it is not.
+            with raises(fc.UsageError, f"FASTGPU_COMM_{name}"):
+                make({f"FASTGPU_COMM_{name}": "?"})
+    for kind, settings in {
+        "gradients": ["FASTGPU_COMM_GUARD", "FASTGPU_COMM_MULTISTEP"],
+        "gossip": ["FASTGPU_COMM_FUSION", "FASTGPU_COMM_LANES", "FASTGPU_COMM_NCCL", "HOME"],
+        "multistep training": ["FASTGPU_COMM_TOPOLOGY", "FASTGPU_COMM_NCCL"],
+    }.items():
+        for name in settings:
+            with raises(fc.UsageError, f"{name} has no effect on {kind}"):
+                kinds[kind]({name: "8"})
+    with raises(fc.UsageError, "MULTISTEP has no effect where the program names a mode"):
+        fc.Multistep(comm, "delay=1", {"FASTGPU_COMM_MULTISTEP": "slices=2"})
+    for kind in kinds.values():  # Those of the job stay as they are, or are left out.
+        kind({"FASTGPU_COMM_LANES": 2, "FASTGPU_COMM_GUARD": 4, "FASTGPU_COMM_TUNE": None})
+
+
 def test_what_is_no_name_no_state_and_no_operation_is_said():
     comm = fc.init()
     gradients, gossip = fc.Gradients(comm), fc.Gossip(comm)
