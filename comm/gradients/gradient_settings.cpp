@@ -65,12 +65,15 @@ bool is_on(const Variable& variable) {
 }
 
 Bytes size_from(const Variable& variable) {
-  Bytes size;
   try {
-    size = parse_size(variable.value);
+    return parse_size(variable.value);
   } catch (const Error& e) {
     throw e.during(variable.name);
   }
+}
+
+Bytes size_above_0(const Variable& variable) {
+  const Bytes size = size_from(variable);
   if (size.count == 0) refuse(variable, "above 0");
   return size;
 }
@@ -113,7 +116,7 @@ void read_fusion(GradientSettings& settings, const Environment& environment) {
   constexpr int kMostMebibytes = 4096;
   if (sends_short_codes(settings)) settings.bucket = kBucketOfShortCodes;
   if (const auto own = ours(environment, "FUSION"))
-    settings.bucket = size_from(*own);
+    settings.bucket = size_above_0(*own);
   else if (const auto other = theirs(environment, "FUSION"))
     settings.bucket = {static_cast<std::uint64_t>(number(*other, 1, kMostMebibytes)) << 20};
 }

@@ -41,6 +41,7 @@ TEST_CASE("each variable sets what it is for and nothing else") {
       {{{"FASTGPU_COMM_WIRE", "bf16"}}, {.wire = WireType::bfloat16}},
       {{{"FASTGPU_COMM_WIRE", "mixed"}, {"FASTGPU_COMM_MIXED_SMALL", "4KiB"}},
        {.wire = WireType::mixed, .small = {4096}}},
+      {{{"FASTGPU_COMM_MIXED_SMALL", "0"}}, {.small = {0}}},
       {{{"FASTGPU_COMM_WIRE", "int8"}},
        {.bucket = {2 << 20}, .wire = WireType::encoded, .codec = {CodecId::int8}}},
       {{{"FASTGPU_COMM_WIRE", "1bit"}},
