@@ -131,6 +131,13 @@ Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduc
       data, {});
 }
 
+std::vector<LinkCounters> Communicator::links() const {
+  std::vector<LinkCounters> all;  // Networks that come later are last.
+  if (world_->collectives) all.push_back(world_->collectives->link());
+  std::ranges::move(world_->engine.links(), std::back_inserter(all));
+  return all;
+}
+
 Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                                           Reduction reduction) {
   check_elements("reduce_scatter", mine.size(), reduction);

@@ -199,8 +199,9 @@ class Communicator {
   /// Returns a sentence on the way of memory of GPUs between hosts; empty without a fabric.
   std::string report_of_device_memory() const { return world_->engine.report_of_device_memory(); }
 
-  /// Returns the counts of each network that this rank uses, for all of the job's communicators.
-  std::vector<LinkCounters> links() const { return world_->engine.links(); }
+  /// Returns the counts of each network that this rank uses, and of MPI where it runs collectives,
+  /// for all of the job's communicators.
+  std::vector<LinkCounters> links() const;
 
   /// Sets the name of its calls' owner in reports of waits; a literal. A named owner reports long
   /// waits itself.

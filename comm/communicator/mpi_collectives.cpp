@@ -14,11 +14,35 @@ std::uint64_t count_of(const Call& call, std::size_t of_result) {
   return is_reduction(call.kind) ? of_result / size_of(call.reduction.type) : call.bytes;
 }
 
+/// The bytes that a rank gives to a call, and those of its result there.
+struct Traffic {
+  std::uint64_t given = 0;
+  std::uint64_t gotten = 0;
+};
+
+Traffic traffic_of(const Call& call, Rank self, const CollectiveBuffers& buffers) {
+  const std::uint64_t result = buffers.data.size();
+  switch (call.kind) {
+    case CallKind::broadcast:
+      return self == call.root ? Traffic{.given = result} : Traffic{.gotten = result};
+    case CallKind::all_gather:
+      return {call.bytes, result};
+    default:
+      return {buffers.input.empty() ? result : buffers.input.size(), result};
+  }
+}
+
 class MpiCollective final : public OffloadedCollective {
  public:
-  MpiCollective(std::shared_ptr<const MpiWorld> world, Group* group, CallKind kind,
-                PluginCollective what)
-      : world_(std::move(world)), group_(group), kind_(kind), what_(what) {}
+  /// Counts itself, with `traffic`, once it has ended.
+  MpiCollective(std::shared_ptr<const MpiWorld> world, std::shared_ptr<CollectiveCounts> counts,
+                Group* group, CallKind kind, PluginCollective what, Traffic traffic)
+      : world_(std::move(world)),
+        counts_(std::move(counts)),
+        group_(group),
+        kind_(kind),
+        what_(what),
+        traffic_(traffic) {}
 
   std::string_view library() const noexcept override { return "MPI"; }
 
@@ -27,6 +51,7 @@ class MpiCollective final : public OffloadedCollective {
   bool test() override {
     int is_done = 0;
     world_->library().check(world_->library()->test(request_, &is_done), "running it");
+    if (is_done != 0) counts_->count(traffic_.given, traffic_.gotten);
     return is_done != 0;
   }
 
@@ -53,9 +78,11 @@ class MpiCollective final : public OffloadedCollective {
   }
 
   std::shared_ptr<const MpiWorld> world_;  ///< Shared with all who use MPI.
+  std::shared_ptr<CollectiveCounts> counts_;
   Group* group_;
   CallKind kind_;
   PluginCollective what_;
+  Traffic traffic_;
   Request* request_ = nullptr;
 };
 
@@ -73,7 +100,16 @@ bool has(const Call& call, int ranks) {
          static_cast<std::uint64_t>(std::numeric_limits<int>::max());
 }
 
-MpiCollectives::MpiCollectives(std::shared_ptr<const MpiWorld> world) : world_(std::move(world)) {
+LinkCounters CollectiveCounts::link() const {
+  return {.name = "mpi collectives",
+          .frames_sent = calls_,
+          .frames_received = calls_,
+          .bytes_sent = given_,
+          .bytes_received = gotten_};
+}
+
+MpiCollectives::MpiCollectives(std::shared_ptr<const MpiWorld> world)
+    : world_(std::move(world)), counts_(std::make_shared<CollectiveCounts>()) {
   world_->need_threads("FASTGPU_COMM_COLLECTIVES=mpi");
 }
 
@@ -100,7 +136,8 @@ std::shared_ptr<OffloadedCollective> MpiCollectives::prepare(
   const auto mine = static_cast<std::size_t>(self.value) * call.bytes;
   if (call.kind == CallKind::all_gather && what.input == buffers.data.data() + mine)
     what.input = nullptr;
-  return std::make_shared<MpiCollective>(world_, group, call.kind, what);
+  return std::make_shared<MpiCollective>(world_, counts_, group, call.kind, what,
+                                         traffic_of(call, self, buffers));
 }
 
 }  // namespace fastgpu::comm::mpi

@@ -1,12 +1,15 @@
 // Whole collectives by MPI, for the calls that MPI has.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "comm/engine/call.hpp"
 #include "comm/engine/offloaded_collective.hpp"
 #include "comm/mpi/mpi_world.hpp"
+#include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm::mpi {
 
@@ -14,6 +17,24 @@ namespace fastgpu::comm::mpi {
 struct CollectiveBuffers {
   std::span<std::byte> data{};
   std::span<const std::byte> input{};
+};
+
+/// The counts of collectives that MPI has run. Thread-safe.
+class CollectiveCounts {
+ public:
+  void count(std::uint64_t given, std::uint64_t gotten) noexcept {
+    ++calls_;
+    given_ += given;
+    gotten_ += gotten;
+  }
+  /// Returns them as those of a link: a call is a message each way. What MPI itself sends for it is
+  /// unknown.
+  LinkCounters link() const;
+
+ private:
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::uint64_t> given_ = 0;   ///< The bytes that this rank has given to calls.
+  std::atomic<std::uint64_t> gotten_ = 0;  ///< The bytes of their results on this rank.
 };
 
 /// Whether MPI runs such a call of a group of `ranks`: it lacks messages of ours, the 16-bit types,
@@ -36,8 +57,12 @@ class MpiCollectives {
   std::shared_ptr<OffloadedCollective> prepare(Group* group, Rank self, const Call& call,
                                                const CollectiveBuffers& buffers) const;
 
+  /// Returns the counts of the calls that have ended.
+  LinkCounters link() const { return counts_->link(); }
+
  private:
-  std::shared_ptr<const MpiWorld> world_;  ///< Shared with collectives under way.
+  std::shared_ptr<const MpiWorld> world_;     ///< Shared with collectives under way.
+  std::shared_ptr<CollectiveCounts> counts_;  ///< Shared with collectives under way.
 };
 
 }  // namespace fastgpu::comm::mpi

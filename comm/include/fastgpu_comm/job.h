@@ -100,7 +100,9 @@ fgc_status fgc_mem_free(fgc_comm* comm, void* memory);
 fgc_status fgc_use_flows(fgc_comm* comm, int flows);
 
 /* The counts of one network that this rank uses, or of another way on which its messages go, since
- * it has joined. Frames are pieces of messages over TCP, else messages; notices are not counted. */
+ * it has joined. Frames are pieces of messages over TCP, else messages; notices are not counted.
+ * "mpi collectives" are those that MPI runs (FASTGPU_COMM_COLLECTIVES): a call is a frame each way,
+ * with the bytes that this rank gives and those of its result, not those that MPI sends for it. */
 typedef struct fgc_link {
   size_t struct_size; /* Set by the caller: sizeof(fgc_link). */
   char name[64];      /* "tcp 10.0.0.1" (this host's address), "shared memory", and so on. */

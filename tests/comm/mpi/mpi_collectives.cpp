@@ -1,6 +1,8 @@
 // One rank under mpirun: collectives by MPI beside ours, in the same process: mpi_collectives CASE
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -132,7 +134,23 @@ void check_groups(Pair& pair) {
   }
 }
 
+/// MPI's collectives are counted as those of a link, and ours are not.
+void check_link() {
+  Communicator comm = join_with("mpi");
+  std::vector<float> values(100);
+  comm.all_reduce(std::span(values), ReduceOp::sum);
+  comm.broadcast(std::as_writable_bytes(std::span(values)), {0});
+  const LinkCounters link = comm.links().front();
+  const std::uint64_t given = comm.rank() == Rank{0} ? 800 : 400;
+  expect(link.name == "mpi collectives", "MPI is a link: " + link.name);
+  expect(link.frames_sent == 2 && link.frames_received == 2, "with a frame for each call");
+  expect(link.bytes_sent == given && link.bytes_received == 1200 - given, "and its bytes");
+  const auto ours = join_with("ours").links();
+  expect(std::ranges::find(ours, link.name, &LinkCounters::name) == ours.end(), "ours are none");
+}
+
 void check_everything() {
+  check_link();
   Pair pair{join_with("mpi"), join_with("ours")};
   check_types<float, double, std::int32_t, std::int64_t, std::int8_t, std::uint8_t>(pair);
   check_short_types(pair);
