@@ -30,7 +30,7 @@ void as_job(const Check& check) try {
 
 /// Variables that differ between ranks or nodes: one value for all would break the job. MASTER_ADDR
 /// and MASTER_PORT are not among them, as all ranks share them.
-constexpr std::array<std::string_view, 14> kOfEachRank = {"RANK",
+constexpr std::array<std::string_view, 15> kOfEachRank = {"RANK",
                                                           "LOCAL_RANK",
                                                           "WORLD_SIZE",
                                                           "LOCAL_WORLD_SIZE",
@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 14> kOfEachRank = {"RANK",
                                                           "FASTGPU_NUM_NODES",
                                                           "FASTGPU_NODE_IPS",
                                                           "FASTGPU_CPUS",
+                                                          "FASTGPU_BLAME_FILE",
                                                           "FASTGPU_JOB_ID"};
 
 std::string name_of(const std::string& assignment) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
@@ -20,13 +21,30 @@ using agent::RankEnd;
 using agent::StopCause;
 using state::JobState;
 
+/// Returns the ranks that failed by themselves, by the time of their end.
+std::vector<const RankEnd*> failures(const JobReport& report) {
+  std::vector<const RankEnd*> failed;
+  for (const RankEnd& rank : report.ranks)
+    if (!rank.told && !rank.how.ok()) failed.push_back(&rank);
+  std::ranges::stable_sort(failed, {}, &RankEnd::ended);
+  return failed;
+}
+
+/// Returns the rank that is to blame for the end of the job; null if none failed by itself. A rank
+/// that blames another one may end before it: the other one leaves the communicator first, and its
+/// process ends later.
 const RankEnd* first_failure(const JobReport& report) {
-  const RankEnd* first = nullptr;
-  for (const RankEnd& rank : report.ranks) {
-    if (rank.told || rank.how.ok()) continue;
-    if (first == nullptr || rank.ended < first->ended) first = &rank;
-  }
-  return first;
+  const std::vector<const RankEnd*> failed = failures(report);
+  if (failed.empty()) return nullptr;
+  const auto blames_none = [](const RankEnd* one) { return !one->blames; };
+  const auto own = std::ranges::find_if(failed, blames_none);
+  if (own != failed.end()) return *own;
+  const auto all_blame = [&](const RankEnd* one) {
+    return std::ranges::all_of(
+        failed, [&](const RankEnd* other) { return other == one || other->blames == one->rank; });
+  };
+  const auto culprit = std::ranges::find_if(failed, all_blame);
+  return culprit != failed.end() ? *culprit : failed.front();
 }
 
 constexpr int kTimedOut = 124;

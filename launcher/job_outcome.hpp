@@ -64,8 +64,9 @@ struct JobOutcome {
 std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset);
 
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
-/// nodes, which on_our_clock has corrected: ranks that ended on request are collateral. It is 124
-/// for a timeout and for a hang, 130 for a cancel, 1 if the program is not the cause.
+/// nodes, which on_our_clock has corrected: ranks that ended on request are collateral, and so are
+/// those that blame another one, unless all do. It is 124 for a timeout and for a hang, 130 for a
+/// cancel, 1 if the program is not the cause.
 JobOutcome decide(const JobReport& report);
 
 /// Returns true if every rank that has not ended is idle, and there is one. The job then hangs.

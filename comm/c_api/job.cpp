@@ -7,6 +7,7 @@
 #include "comm/c_api/exception_border.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
+#include "comm/common/blame_note.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
@@ -89,6 +90,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     connections.warn = [](const std::string& sentence) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
+    connections.blame = comm::blame_note(environment, connections.rank, connections.size);
     if (!connections.network_report.empty()) connections.warn(connections.network_report);
     if (const auto doubt = comm::doubt_of_lone_rank(environment)) connections.warn(*doubt);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};

@@ -27,6 +27,7 @@ constexpr std::string_view kNames[] = {
 /// The variables of launchers and other libraries that this library reads, and the folders of
 /// caches.
 constexpr std::string_view kOthers[] = {"CUDA_VISIBLE_DEVICES",
+                                        "FASTGPU_BLAME_FILE",
                                         "FASTGPU_LOCAL_RANK",
                                         "HOME",
                                         "LOCAL_RANK",

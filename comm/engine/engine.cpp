@@ -161,7 +161,10 @@ std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
   keep_watch();
   if (runner_.failure()) return runner_.failure();
   for (const Rank rank : ranks)
-    if (const auto& lost = runner_.loss_of(rank)) return lost;
+    if (const auto& lost = runner_.loss_of(rank)) {
+      runner_.note_culprit(rank);
+      return lost;
+    }
   return std::nullopt;
 }
 

@@ -30,6 +30,7 @@ std::uint64_t call_number(MessageTag tag) {
 Runner::Runner(Connections& connections, RunnerEvents& events)
     : self_(connections.rank),
       events_(events),
+      blame_(std::move(connections.blame)),
       calls_(self_),
       lost_(static_cast<std::size_t>(connections.size)),
       routes_(make_transports(connections, *this, *this), connections.size),
@@ -102,7 +103,7 @@ void Runner::on_answer(Rank from, std::span<const std::byte> answer) {
     stalls_.on_answer(from, answer);
     routes_.to(from).transport->answers_elsewhere(from);
   } catch (const Error& e) {
-    if (!trouble_) trouble_ = e.during(name_of(from));
+    if (!trouble_) trouble_ = CausedError(e.during(name_of(from)), from);
   }
 }
 
@@ -192,7 +193,7 @@ std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
     } else if (what.has_note) {
       begin_call(what);
     }
-    if (trouble_) throw Error(*trouble_);
+    if (trouble_) throw CausedError(*trouble_);
     begin(*operation);
     settle();
   } catch (const Error& e) {
@@ -225,7 +226,7 @@ void Runner::begin_step(Operation& operation, StepIndex step) {
   const auto& lost = loss_of(peer);
   const bool is_send = what.kind == StepKind::send;
   if (lost && is_send) {
-    if (!operation.work().is_courtesy) throw Error(*lost);
+    if (!operation.work().is_courtesy) throw CausedError(*lost, peer);
     return operation.forgo();
   }
   if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
@@ -241,7 +242,7 @@ void Runner::begin_step(Operation& operation, StepIndex step) {
 /// peer's report of what went wrong comes first: a step that begins now would only find that the
 /// peer has gone.
 bool Runner::settle() {
-  if (trouble_) throw Error(*trouble_);
+  if (trouble_) throw CausedError(*trouble_);
   const bool has_news = !finished_.empty();
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     const auto [operation, step] = finished_[i];
@@ -250,7 +251,7 @@ bool Runner::settle() {
     begin_steps(*operation);
   }
   finished_.clear();
-  if (trouble_) throw Error(*trouble_);
+  if (trouble_) throw CausedError(*trouble_);
   return has_news;
 }
 
@@ -310,7 +311,7 @@ void Runner::check_lost() {
     drain(*routes_.to(peer).transport, peer);
     for (const auto& operation : active_) {
       if (operation->is_done() || !awaits(*operation, peer)) continue;
-      if (!operation->work().is_courtesy) throw Error(*loss_of(peer));
+      if (!operation->work().is_courtesy) throw CausedError(*loss_of(peer), peer);
       operation->forgo();
     }
   }
@@ -337,6 +338,8 @@ bool Runner::awaits(const Operation& operation, Rank peer) const {
 void Runner::fail(const Error& error) noexcept {
   if (failure_) return;
   failure_ = error;
+  if (const auto* caused = dynamic_cast<const CausedError*>(&error); caused && caused->culprit())
+    note_culprit(*caused->culprit());
   // The reason goes first: once a transport is abandoned, its peers may see an error of their own.
   if (!is_trouble_known_) send_abort(error);
   routes_.abandon();
@@ -349,8 +352,15 @@ void Runner::fail(const Error& error) noexcept {
   events_.operations_ended();
 }
 
+void Runner::note_culprit(Rank culprit) noexcept {
+  const bool is_rank = culprit.value >= 0 && std::cmp_less(culprit.value, lost_.size());
+  if (culprit_ || !is_rank) return;
+  culprit_ = culprit;
+  if (blame_ && culprit != self_) blame_(culprit);
+}
+
 void Runner::send_abort(const Error& error) noexcept {
-  routes_.control().send_abort(abort_reason(error), kAbortTimeout);
+  routes_.control().send_abort(abort_reason(error, culprit_), kAbortTimeout);
 }
 
 bool Runner::is_blocked() const {

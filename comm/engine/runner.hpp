@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/engine/call_book.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/operation_pool.hpp"
@@ -78,6 +79,8 @@ class Runner final : private TransportEvents, private ControlEvents {
   void remove_done();
 
   void fail(const Error& error) noexcept;
+  /// Notes the rank that the program will fail for, unless one is known already.
+  void note_culprit(Rank culprit) noexcept;
   const std::optional<Error>& failure() const noexcept { return failure_; }
   const std::optional<Error>& loss_of(Rank rank) const {
     return lost_[static_cast<std::size_t>(rank.value)];
@@ -130,16 +133,18 @@ class Runner final : private TransportEvents, private ControlEvents {
 
   Rank self_;
   RunnerEvents& events_;
+  std::function<void(Rank)> blame_;  ///< Takes the culprit; may be null.
   CallBook calls_;
   std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
   OperationPool pool_;
   std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
   std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
   std::vector<Rank> newly_lost_;
-  bool has_losses_ = false;        ///< True if there is a loss.
-  std::optional<Error> trouble_;   ///< Reported by transports, or by another rank.
-  bool is_trouble_known_ = false;  ///< All ranks know: one of them has notified this one.
+  bool has_losses_ = false;             ///< True if there is a loss.
+  std::optional<CausedError> trouble_;  ///< Reported by transports, or by another rank.
+  bool is_trouble_known_ = false;       ///< All ranks know: one of them has notified this one.
   std::optional<Error> failure_;
+  std::optional<Rank> culprit_;        ///< The rank that has caused the failure, if it is known.
   std::vector<std::string> warnings_;  ///< The warnings of transports.
   std::size_t offloaded_ = 0;          ///< Offloaded collectives under way.
   std::vector<std::byte> direct_scratch_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/units.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/common/wire.hpp"
 
 namespace fastgpu::comm {
@@ -136,9 +137,10 @@ void StallDetector::check_hosts(Clock::time_point now) {
         unacknowledged_.try_emplace(peer, Unacknowledged{now, now}).first->second;
     known.seen = now;
     if (now - known.since >= limits_.silence)
-      throw Error(ErrorKind::remote, "rank " + std::to_string(peer.value) +
-                                         ": its host has not answered for " +
-                                         fastgpu::to_string(limits_.silence));
+      throw CausedError(
+          Error(ErrorKind::remote, name_of(peer) + ": its host has not answered for " +
+                                       fastgpu::to_string(limits_.silence)),
+          peer);
   }
 }
 
@@ -176,15 +178,17 @@ void StallDetector::ask_and_accuse(const Operation& operation, std::chrono::mill
   auto culprit = std::ranges::find_if_not(pending, has_answered);
   if (culprit == pending.end() && silence < 2 * (limits_.timeout + grace)) return;
   if (culprit == pending.end()) culprit = pending.begin();
-  throw Error(ErrorKind::transient,
-              "rank " + std::to_string(culprit->peer.value) +
-                  (culprit->is_receive ? " sent nothing for " : " took nothing for ") +
-                  fastgpu::to_string(limits_.timeout));
+  throw CausedError(Error(ErrorKind::transient,
+                          name_of(culprit->peer) +
+                              (culprit->is_receive ? " sent nothing for " : " took nothing for ") +
+                              fastgpu::to_string(limits_.timeout)),
+                    culprit->peer);
 }
 
 void StallDetector::fail_offloaded(const Operation& operation) const {
   for (const Rank peer : *operation.work().program->group)
-    if (const auto& lost = state_.lost[static_cast<std::size_t>(peer.value)]) throw Error(*lost);
+    if (const auto& lost = state_.lost[static_cast<std::size_t>(peer.value)])
+      throw CausedError(*lost, peer);
   throw Error(ErrorKind::transient, std::string(operation.work().offloaded->library()) +
                                         " has not ended it within " +
                                         fastgpu::to_string(limits_.timeout) +

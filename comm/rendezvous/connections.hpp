@@ -40,6 +40,8 @@ struct Connections {
   std::chrono::milliseconds silence{
       60'000};  ///< The time after which a silent rank is reported to `warn`.
   std::function<void(const std::string&)> warn{};  ///< Null: reports are dropped. Any thread.
+  /// Called once, with the other rank that has broken the job. Does not throw. Null: not called.
+  std::function<void(Rank)> blame{};
   std::vector<std::vector<UniqueFd>>
       sockets{};     ///< The connections, by rank: at least one to each other rank.
   int networks = 1;  ///< If there are several, a connection that fails is given up.
@@ -71,8 +73,8 @@ struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   NetworkTransport transport = NetworkTransport::tcp;       ///< The other side's must be the same.
-  std::optional<Algorithm> algorithm{};                     ///< The same.
-  CollectiveLibrary collectives = CollectiveLibrary::ours;  ///< The same.
+  std::optional<Algorithm> algorithm{};                     ///< Must be the same, too.
+  CollectiveLibrary collectives = CollectiveLibrary::ours;  ///< Must be the same, too.
   fabric::FabricSettings fabric{};
   std::string near{};        ///< This machine's address on the way to the others; empty: unknown.
   bool may_measure = false;  ///< Whether networks may be measured to choose among them.

@@ -442,7 +442,7 @@ void TcpTransport::refuse(Rank rank, const Error& error) noexcept {
   if (offender.is_open()) {
     try {
       offender.abandon();
-      offender.send_abort(abort_reason(error.during("rank " + std::to_string(rank.value))));
+      offender.send_abort(abort_reason(error.during("rank " + std::to_string(rank.value)), rank));
       offender.write();
     } catch (const Error&) {
       // It has gone, and needs no reason.

@@ -57,6 +57,47 @@ TEST_CASE("the first rank that failed by itself decides, not those ended after i
   CHECK(decide(report({rank(0, 3, 0, 9, false), rank(1, 4, 0, 7, false)}, job(3))).exit_code == 4);
 }
 
+TEST_CASE(
+    "a rank that blames another one is the cause only if no rank that blames none has failed") {
+  struct Blames {
+    int code, by;  ///< The exit code, and the rank that it blames; -1: none.
+    bool is_told = false;
+  };
+  struct Row {
+    const char* what;
+    std::vector<Blames> ends;  ///< By rank, in the order in which the ranks ended.
+    int culprit;
+  };
+  const Row rows[] = {
+      {"nobody blames: the earliest", {{4, -1}, {3, -1}}, 0},
+      {"the culprit ends last", {{1, 2}, {1, 2}, {3, -1}}, 2},
+      {"the victims were told by another victim", {{1, 2}, {1, 0}, {3, -1}}, 2},
+      {"the earliest that blames nobody", {{1, 1}, {3, -1}, {4, -1}}, 1},
+      {"the culprit has not reported its end", {{1, 3}, {2, 3}}, 0},
+      {"the culprit ended well", {{1, 2}, {2, 2}, {0, -1}}, 0},
+      {"the culprit was told to end", {{1, 2}, {2, 2}, {3, -1, true}}, 0},
+      {"the culprit blames a victim", {{1, 2}, {1, 2}, {3, 0}}, 2},
+      {"two blame each other", {{1, 1}, {2, 0}}, 0},
+      {"three blame each other in a circle", {{1, 1}, {2, 2}, {3, 0}}, 0},
+      {"one rank alone", {{5, 7}}, 0},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    JobReport seen = report({}, job(1));
+    seen.placement = {{{"demo-0"}, 0, 4}};
+    int number = 0;
+    for (const Blames& end : row.ends) {
+      RankEnd one = rank(number, end.code, 0, 10 + number, end.is_told);
+      if (end.by >= 0) one.blames = end.by;
+      seen.ranks.insert(seen.ranks.begin(), one);
+      ++number;
+    }
+    const JobOutcome outcome = decide(seen);
+    CHECK(outcome.first_rank == row.culprit);
+    CHECK(outcome.exit_code == row.ends[static_cast<std::size_t>(row.culprit)].code);
+  }
+}
+
 TEST_CASE("a launcher that fails beside a full directory of temporary files names it") {
   JobReport seen = report({}, job(213));
   seen.launcher_tail = "PMIX_ERR_FILE_WRITE_FAILURE";

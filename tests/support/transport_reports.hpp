@@ -32,10 +32,10 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   /// Returns why a peer was lost; empty if none was.
   std::string loss() const { return failure ? failure->what() : ""; }
 
-  /// Returns the text of the last abort notice, without its kind; empty if none has come.
+  /// Returns the text of the last abort notice, without its kind and culprit; empty if none has come.
   std::string abort_text() const {
     if (abort.empty()) return "";
-    return {reinterpret_cast<const char*>(abort.data()) + 1, abort.size() - 1};
+    return std::string(reinterpret_cast<const char*>(abort.data()), abort.size()).substr(5);
   }
 
   int sent_messages = 0;

@@ -18,6 +18,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
+#include "agent/jobs/blame.hpp"
 #include "agent/jobs/full_watch.hpp"
 #include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/job_folders.hpp"
@@ -68,6 +69,11 @@ JobPlan read_plan(const std::filesystem::path& directory, std::vector<std::strin
   plan.environment = parse_variables(*variables);
   return plan;
 }
+
+/// The time that a blamed rank has to end by itself before the launcher learns that this rank has
+/// ended, and ends all others: the exit code and the last lines of the blamed one are those that
+/// matter. Programs with large libraries take seconds for their end.
+constexpr milliseconds kTimeForBlamed{5'000};
 
 /// Lets this process, and the program that it starts, use only the rank's CPUs. Returns a remark
 /// for the log if the kernel gives it other ones; "" otherwise.
@@ -247,6 +253,10 @@ struct RankLogs {
   std::unique_ptr<LogPump> pump{};  ///< Null if the program writes its logs itself.
 };
 
+std::filesystem::path blame_file(const std::filesystem::path& directory, int rank) {
+  return directory / "ranks" / (std::to_string(rank) + ".blame");
+}
+
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                     const PlaceInJob& place, RankLogs& logs, SignalQueue& signals) {
   std::optional<RankInput> input;
@@ -260,6 +270,12 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.directory = below_home(plan.directory);
   command.environment = rank_environment(directory, plan, place);
   if (place.local_rank == 0) note_comm_folders(directory, plan, *command.environment);
+  const auto blame = blame_file(directory, place.rank);
+  std::error_code none;
+  std::filesystem::remove(blame, none);
+  // The workers that the program starts have numbers of their own.
+  if (!plan.starts_workers)
+    process::set_variable(*command.environment, std::string(kBlameFile) + "=" + blame.string());
   command.grouping = process::Grouping::group;
   command.on_parent_death = process::OnParentDeath::kill;
   make_checkpoint_directory(plan);
@@ -282,7 +298,8 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                             .full = plan.on_full == OnFull::stop ? &full : nullptr};
   RankRun run(std::move(child), plan.grace, watches,
               group ? group->path() : std::filesystem::path());
-  const RankEnd end = run.run(signals);
+  RankEnd end = run.run(signals);
+  if (!end.told && !end.how.ok()) end.blames = read_blame(blame, place);
   if (lease.has_run_out())
     note_in(logs.err, host_name() + ": rank " + std::to_string(place.rank) +
                           " was ended: the first node of the job did not answer for " +
@@ -341,6 +358,24 @@ void end_the_rest(bool is_stopped, int code, Front& front, SignalQueue& signals)
     wait_for_job(front, signals);
   }
   end_processes({.descendants = Descendants::included}, milliseconds(0), reap_orphans);
+}
+
+/// Gives the rank that `end` blames time to end. Returns earlier on an order to end, which comes as
+/// soon as that rank has failed on any node, and once it has ended on this node.
+void wait_for_blamed(const std::filesystem::path& ranks, const RankEnd& end, SignalQueue& signals) {
+  if (!end.blames) return;
+  const auto status = ranks / (std::to_string(*end.blames) + ".status");
+  const auto until = SteadyClock::now() + kTimeForBlamed;
+  std::error_code none;
+  while (SteadyClock::now() < until && !std::filesystem::exists(status, none)) {
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, kLookEvery);
+    while (const auto number = signals.next()) {
+      const bool ends = *number != SIGCHLD && *number != kLauncherGone && *number != SIGUSR1 &&
+                        *number != SIGUSR2;
+      if (ends) return;
+    }
+  }
 }
 
 /// Opens the logs `stem`.out and `stem`.err.
@@ -418,6 +453,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
     drop_secrets(directory);
     drop_shared_memory(plan.id);
   }
+  wait_for_blamed(ranks, end, signals);
   const int code = end.how.shell_code();
   // The job of a rank that fails does not end well, so that its daemons do not stay.
   const bool may_stay = plan.keeps_processes && !end.told && code == 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "agent/protocol/records.hpp"
 #include "base/error.hpp"
@@ -35,6 +36,14 @@ std::string sentence(const Records& records, const char* key) {
   return records.get(key).substr(0, kLongest);
 }
 
+/// Returns a number that may be missing in `records`; absent, too, for one that no rank has.
+std::optional<int> optional_rank(const Records& records, const char* key) {
+  if (records.all(key).empty()) return std::nullopt;
+  const std::int64_t number = records.number(key);
+  return number >= 0 && std::in_range<int>(number) ? std::optional(static_cast<int>(number))
+                                                   : std::nullopt;
+}
+
 std::vector<std::string> last_lines_in(const Records& records) {
   std::vector<std::string> lines = records.all("line");
   if (lines.size() > kMostLastLines) lines.resize(kMostLastLines);
@@ -56,6 +65,7 @@ std::string to_text(const RankEnd& end) {
   records.add("reason", end.reason);
   records.add("full", end.full);
   if (end.out_of_memory) records.add("memory", 1);
+  if (end.blames) records.add("blames", *end.blames);
   if (end.sent) records.add("sent", *end.sent);
   for (const std::string& line : end.last_lines)
     records.add("line", line);
@@ -85,6 +95,7 @@ RankEnd parse_rank_end(std::string_view text) {
       .reason = sentence(records, "reason"),
       .full = sentence(records, "full"),
       .out_of_memory = !records.all("memory").empty(),
+      .blames = optional_rank(records, "blames"),
       .last_lines = last_lines_in(records),
       .sent = records.all("sent").empty() ? std::nullopt : std::optional(records.number("sent"))};
 }

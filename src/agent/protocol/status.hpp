@@ -19,12 +19,14 @@ struct RankEnd {
   int rank = 0;
   process::ExitStatus how{};
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
-  std::int64_t began = 0;  ///< The same; 0 if it is unknown.
-  bool told = false;       ///< It was ordered to stop before it ended.
+  std::int64_t began = 0;  ///< The time of its start by the same clock; 0 if it is unknown.
+  bool told = false;       ///< True if it was ordered to stop before it ended.
   std::string host;
   std::string reason;          ///< Why it could not run; may be empty.
   std::string full{};          ///< The folder of its logs, if the disk was full at its end.
   bool out_of_memory = false;  ///< The kernel killed it because its memory was used up.
+  /// The rank that its program blames for its failure; only if it failed by itself.
+  std::optional<int> blames{};
   /// The last lines of its output, at most kMostLastLines; only if it failed by itself.
   std::vector<std::string> last_lines{};
   /// The node's clock when it sent this, in nanoseconds since 1970; absent on the disk.

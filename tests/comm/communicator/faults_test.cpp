@@ -121,6 +121,70 @@ TEST_CASE("a rank that is killed in the middle of a collective is named by the o
   }
 }
 
+/// Communicators, and the rank that each has blamed; -1 for none.
+struct BlamingRanks {
+  explicit BlamingRanks(int size, std::chrono::milliseconds timeout, SharedMemory shared_memory)
+      : blamed(static_cast<std::size_t>(size)) {
+    for (std::atomic<int>& each : blamed)
+      each = -1;
+    auto connections = test::sockets_in_process(size, timeout);
+    test::run_ranks(connections, [&](Connections& rank) {
+      introduce(rank, test::wishes(shared_memory), Deadline(20s));
+      rank.blame = [this, self = static_cast<std::size_t>(rank.rank.value)](Rank culprit) {
+        blamed[self] = culprit.value;
+      };
+    });
+    std::vector<Communicator> own;
+    for (Connections& rank : connections)
+      own.emplace_back(std::move(rank));
+    ranks = test::able_to_leave(std::move(own));
+  }
+
+  std::vector<int> seen() const { return {blamed.begin(), blamed.end()}; }
+
+  std::vector<std::atomic<int>> blamed;
+  std::vector<std::optional<Communicator>> ranks;
+};
+
+TEST_CASE("a rank that leaves is blamed by all that fail because of it, and blames none") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    BlamingRanks job(4, 20s, shared_memory);
+    outcomes_of_ranks(job.ranks, [](std::optional<Communicator>& comm) {
+      std::vector<float> values(100'000);
+      comm->all_reduce(std::span(values), ReduceOp::sum);
+      if (comm->rank() == Rank{1}) return comm.reset();
+      for (;;)
+        comm->all_reduce(std::span(values), ReduceOp::sum);
+    });
+    CHECK(job.seen() == std::vector{1, -1, 1, 1});
+  }
+}
+
+TEST_CASE("a rank that gives up blames none, and is blamed by the others") {
+  BlamingRanks job(3, 20s, SharedMemory::on);
+  outcomes_of_ranks(job.ranks, [](std::optional<Communicator>& comm) {
+    if (comm->rank() == Rank{2}) return comm->give_up(Error(ErrorKind::remote, "the disk is full"));
+    std::vector<float> values(100'000);
+    comm->all_reduce(std::span(values), ReduceOp::sum);
+  });
+  CHECK(job.seen() == std::vector{2, 2, -1});
+}
+
+TEST_CASE("a rank that is silent for too long is blamed by the others, and blames none of them") {
+  BlamingRanks job(3, 300ms, SharedMemory::on);
+  std::latch ended(2);
+  outcomes_of_ranks(job.ranks, [&](std::optional<Communicator>& comm) {
+    std::vector<float> values(100'000);
+    if (comm->rank() == Rank{1}) ended.wait();
+    try {
+      comm->all_reduce(std::span(values), ReduceOp::sum);
+    } catch (const Error&) {
+      if (comm->rank() != Rank{1}) ended.count_down();
+    }
+  });
+  CHECK(job.seen() == std::vector{1, -1, 1});
+}
+
 TEST_CASE("ranks that make only calls of few bytes notice that a third has failed") {
   auto ranks = communicators_in_process(3, 20s);
   const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {

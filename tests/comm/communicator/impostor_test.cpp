@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
+#include "comm/transports/abort_reason.hpp"
 #include "comm/transports/tcp_frame.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
@@ -36,9 +37,7 @@ struct Impostor {
   }
   void send(const Frame& frame) const { send(encode(frame)); }
   void send_abort(ErrorKind kind, std::string_view text) const {
-    std::vector<std::byte> words{static_cast<std::byte>(kind)};
-    for (const char c : text)
-      words.push_back(static_cast<std::byte>(c));
+    const auto words = abort_reason(Error(kind, std::string(text)), std::nullopt);
     send(Frame{.kind = TcpFrameKind::abort, .length = static_cast<std::uint32_t>(words.size())});
     send(words);
   }
