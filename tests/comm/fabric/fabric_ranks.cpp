@@ -1,7 +1,8 @@
 // Ranks in processes of their own, whose collectives by a fabric are compared bit by bit with those
 // by TCP.
 //   fabric_ranks MODE RANKS [FIRST COUNT ADDRESS PORT]
-// Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback).
+// Starts COUNT ranks from FIRST on (by default all of them) that meet at ADDRESS (loopback), by TCP
+// at PORT and by the fabric at the next one (free ports).
 // FASTGPU_COMM_FABRIC* name the fabric. Exits with 77 if there is no fabric. The modes:
 //   compare      every collective
 //   train        the weights of a model after a training
@@ -47,6 +48,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "comm/common/deadline.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/communicator/join.hpp"
@@ -74,6 +76,7 @@ struct Group {
   int count = 2;
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;
+  std::uint16_t fabric_port = 0;  ///< That of the ranks by a fabric, beside those by TCP.
 };
 
 /// Returns a variable, or another text if it is not set.
@@ -100,7 +103,7 @@ JobPlace place_of(const Group& group, int rank, NetworkTransport transport, bool
   }
   const bool is_fabric =
       transport == NetworkTransport::fabric || transport == NetworkTransport::hybrid;
-  place.master_port = static_cast<std::uint16_t>(group.port + (is_fabric ? 1 : 0));
+  place.master_port = is_fabric ? group.fabric_port : group.port;
   place.fabric.need = is_fabric ? fabric::FabricNeed::must : fabric::FabricNeed::none;
   return place;
 }
@@ -615,9 +618,13 @@ int run(const std::vector<std::string>& arguments) {
     group.count = std::stoi(arguments[4]);
     group.address = arguments[5];
     group.port = static_cast<std::uint16_t>(std::stoi(arguments[6]));
+    group.fabric_port = static_cast<std::uint16_t>(group.port + 1);
   } else {
-    Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
-    group.port = local_end(listen_at(loopback).get()).port;
+    const Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
+    const UniqueFd one = listen_at(loopback);
+    const UniqueFd other = listen_at(loopback);
+    group.port = local_end(one.get()).port;
+    group.fabric_port = local_end(other.get()).port;
   }
   std::vector<pid_t> children;
   for (int rank = group.first; rank < group.first + group.count; ++rank) {
