@@ -371,7 +371,8 @@ class SlurmEngine final : public JobEngine {
                                   .access = {},
                                   .communicator_secret = Secret(random_hex(32)),
                                   .lease = milliseconds(0)};
-    const agent::JobPlan ranks = rank_plan(request, all);
+    agent::JobPlan ranks = rank_plan(request, all);
+    ranks.ranks_by_node.clear();  // Slurm places them.
     agent::JobPlan whole;  // It makes the directory one of a job, whose end `status` reports.
     whole.id = id;
     whole.argv = {"sbatch"};

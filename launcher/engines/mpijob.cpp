@@ -22,17 +22,34 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 /// The launcher finds the first host of the job where the operator writes it.
-constexpr const char* kLauncherScript =
+constexpr const char* kFirstHost =
     "MASTER_ADDR=$(sed '1!d;s/[ :].*//' \"${OMPI_MCA_orte_default_hostfile:-/etc/mpi/hostfile}\") "
-    "&& export MASTER_ADDR && exec \"$@\"";
+    "&& export MASTER_ADDR || exit 1; ";
+/// The list of TensorFlow's workers: mpirun fills the slots of one host after the other. $left and
+/// $slots are set before, to the ranks of the job and of a host.
+constexpr const char* kListWorkers =
+    R"sh(for host in $(sed 's/[ :].*//' "${OMPI_MCA_orte_default_hostfile:-/etc/mpi/hostfile}"); do )sh"
+    R"sh(port=$MASTER_PORT; end=$((port + slots)); )sh"
+    R"sh(while [ $port -lt $end ] && [ $left -gt 0 ]; do )sh"
+    R"sh(list="$list,\"$host:$port\""; port=$((port + 1)); left=$((left - 1)); done; done; )sh"
+    R"sh(export FASTGPU_JOB_WORKERS="${list#,}"; )sh";
+constexpr const char* kJobWorkers = "FASTGPU_JOB_WORKERS";
+/// A rank names all workers and its place among them, unless the job does.
+constexpr const char* kNameWorkers =
+    R"sh({ [ -n "$TF_CONFIG" ] || TF_CONFIG="{\"cluster\":{\"worker\":[$FASTGPU_JOB_WORKERS]},)sh"
+    R"sh(\"task\":{\"type\":\"worker\",\"index\":$OMPI_COMM_WORLD_RANK}}"; } && export TF_CONFIG )sh"
+    R"sh(&& unset FASTGPU_JOB_WORKERS && )sh";
 /// The names that training scripts read, beside those of Open MPI.
 constexpr const char* kRankScript =
     "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
     "LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE "
     "FASTGPU_RANK=$OMPI_COMM_WORLD_RANK FASTGPU_WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
-    "FASTGPU_LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK && exec \"$@\"";
+    "FASTGPU_LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK && ";
+constexpr const char* kStart = "exec \"$@\"";
 
-constexpr int kMasterPort = 29'400;  ///< The pods have addresses of their own.
+/// The pods have addresses of their own. TensorFlow's workers listen here and above, so that the
+/// port of libfastgpu_comm is below.
+constexpr int kMasterPort = 29'400;
 
 std::string variable_name(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
@@ -43,7 +60,7 @@ std::vector<std::string> mpijob_variables(const std::string& job_id, const JobSp
   // The first port is PyTorch's, where that is used.
   std::vector<std::string> variables = {
       "MASTER_PORT=" + std::to_string(kMasterPort),
-      "FASTGPU_COMM_MASTER_PORT=" + std::to_string(kMasterPort + 1), "PYTHONUNBUFFERED=1",
+      "FASTGPU_COMM_MASTER_PORT=" + std::to_string(kMasterPort - 1), "PYTHONUNBUFFERED=1",
       std::string(agent::kJobMarker) + "=" + job_id};
   for (const std::string& assignment : spec.environment) {
     std::erase_if(variables, [&](const std::string& other) {
@@ -54,20 +71,41 @@ std::vector<std::string> mpijob_variables(const std::string& job_id, const JobSp
   return variables;
 }
 
+/// Returns what the launcher's shell runs: it finds the hosts and then becomes the program.
+std::string launcher_script(const MpiJobSize& size) {
+  std::string script = kFirstHost;
+  if (size.ranks > 1)
+    script += "left=" + std::to_string(size.ranks) + " slots=" + std::to_string(size.slots) +
+              " list=; " + kListWorkers;
+  return script + kStart;
+}
+
+/// Returns what the shell of each rank runs.
+std::string rank_script(const MpiJobSize& size) {
+  return std::string(kRankScript) + (size.ranks > 1 ? kNameWorkers : "") + kStart;
+}
+
 std::vector<std::string> launcher_command(const JobSpec& spec, const MpiJobSize& size,
                                           const std::vector<std::string>& variables) {
-  std::vector<std::string> argv = {"/bin/sh",       "-c",
-                                   kLauncherScript, "sh",
-                                   "mpirun",        "--allow-run-as-root",
-                                   "-np",           std::to_string(size.ranks),
-                                   "--map-by",      "slot",
-                                   "--bind-to",     "none",
+  std::vector<std::string> argv = {"/bin/sh",
+                                   "-c",
+                                   launcher_script(size),
+                                   "sh",
+                                   "mpirun",
+                                   "--allow-run-as-root",
+                                   "-np",
+                                   std::to_string(size.ranks),
+                                   "--map-by",
+                                   "slot",
+                                   "--bind-to",
+                                   "none",
                                    "--tag-output"};
   if (!spec.directory.empty()) argv.insert(argv.end(), {"--wdir", spec.directory});
   argv.insert(argv.end(), {"-x", "MASTER_ADDR"});
   for (const std::string& assignment : variables)
     argv.insert(argv.end(), {"-x", variable_name(assignment)});
-  argv.insert(argv.end(), {"/bin/sh", "-c", kRankScript, "sh"});
+  if (size.ranks > 1) argv.insert(argv.end(), {"-x", kJobWorkers});
+  argv.insert(argv.end(), {"/bin/sh", "-c", rank_script(size), "sh"});
   argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
   return argv;
 }

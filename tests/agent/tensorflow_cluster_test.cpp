@@ -11,41 +11,51 @@ namespace fastgpu::agent {
 TEST_SUITE_BEGIN("agent/tensorflow_cluster");
 
 TEST_CASE("workers are named by node, each at a port of its own") {
-  const TensorflowCluster cluster{
-      .nodes = {"10.0.0.1", "fd00::2"}, .ranks_a_node = 2, .size = 4, .port = 20'433};
-  CHECK(tensorflow_config(cluster, 3) ==
+  const TensorflowCluster cluster{.nodes = {{"10.0.0.1", 2}, {"fd00::2", 2}}, .port = 20'433};
+  CHECK(tensorflow_config(cluster, {.rank = 3, .node = 1, .on_node = 1}) ==
         R"({"cluster":{"worker":["10.0.0.1:20433","10.0.0.1:20434","[fd00::2]:20433",)"
         R"("[fd00::2]:20434"]},"task":{"type":"worker","index":3}})");
 }
 
-TEST_CASE("no workers are named where they would be wrong") {
-  const TensorflowCluster whole{
-      .nodes = {"10.0.0.1", "10.0.0.2"}, .ranks_a_node = 2, .size = 4, .port = 65'534};
-  CHECK(tensorflow_config(whole, 0));
-  auto uneven = whole;
-  uneven.size = 3;
-  CHECK_FALSE(tensorflow_config(uneven, 0));
-  auto too_high = whole;
-  too_high.port = 65'535;
-  CHECK_FALSE(tensorflow_config(too_high, 0));
-  const TensorflowCluster alone{.nodes = {"10.0.0.1"}, .ranks_a_node = 1, .size = 1, .port = 1};
-  CHECK_FALSE(tensorflow_config(alone, 0));
+TEST_CASE("nodes may have different numbers of workers") {
+  const TensorflowCluster cluster{.nodes = {{"10.0.0.1", 2}, {"10.0.0.2", 1}}, .port = 20'433};
+  const std::string workers =
+      R"({"cluster":{"worker":["10.0.0.1:20433","10.0.0.1:20434","10.0.0.2:20433"]},)"
+      R"("task":{"type":"worker","index":)";
+  CHECK(tensorflow_config(cluster, {.rank = 1, .node = 0, .on_node = 1}) == workers + "1}}");
+  CHECK(tensorflow_config(cluster, {.rank = 2, .node = 1, .on_node = 0}) == workers + "2}}");
 }
 
-TEST_CASE("the cluster is read from the variables of a rank") {
-  const std::vector<std::string> environment = {"WORLD_SIZE=4", "LOCAL_WORLD_SIZE=2",
-                                                "MASTER_PORT=20433",
+TEST_CASE("no workers are named where they would be wrong") {
+  const TensorflowWorker second{.rank = 1, .node = 0, .on_node = 1};
+  TensorflowCluster cluster{.nodes = {{"10.0.0.1", 2}, {"10.0.0.2", 1}}, .port = 65'534};
+  CHECK(tensorflow_config(cluster, second));
+  cluster.port = 65'535;
+  CHECK_FALSE(tensorflow_config(cluster, second));
+  cluster.port = 20'433;
+  CHECK_FALSE(tensorflow_config({.nodes = {{"10.0.0.1", 1}}, .port = 1}, {}));
+  // Ranks that go from node to node in turn, or are on a node that is not there.
+  for (const TensorflowWorker& elsewhere : {TensorflowWorker{.rank = 1, .node = 1, .on_node = 0},
+                                            {.rank = 2, .node = 0, .on_node = 2},
+                                            {.rank = 3, .node = 2, .on_node = 0},
+                                            {.rank = -1, .node = -1, .on_node = 0},
+                                            {.rank = 1, .node = 1, .on_node = -1}})
+    CHECK_FALSE(tensorflow_config(cluster, elsewhere));
+}
+
+TEST_CASE("the cluster is read from the variables of a rank and the places of all ranks") {
+  const std::vector<std::string> environment = {"MASTER_PORT=20433",
                                                 "FASTGPU_NODE_IPS=10.0.0.1\n10.0.0.2"};
-  const auto cluster = tensorflow_cluster(environment);
+  const auto cluster = tensorflow_cluster(environment, {2, 1});
   REQUIRE(cluster);
-  CHECK(cluster->nodes == std::vector<std::string>{"10.0.0.1", "10.0.0.2"});
-  CHECK(cluster->ranks_a_node == 2);
-  CHECK(cluster->size == 4);
+  CHECK(cluster->nodes == std::vector<TensorflowNode>{{"10.0.0.1", 2}, {"10.0.0.2", 1}});
   CHECK(cluster->port == 20'433);
+  for (const std::vector<int>& others : {std::vector<int>{}, {3}, {1, 1, 1}})
+    CHECK_FALSE(tensorflow_cluster(environment, others));
   for (std::size_t missing = 0; missing < environment.size(); ++missing) {
     auto fewer = environment;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(missing));
-    CHECK_FALSE(tensorflow_cluster(fewer));
+    CHECK_FALSE(tensorflow_cluster(fewer, {2, 1}));
   }
 }
 

@@ -3,11 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/cancel.hpp"
 #include "launcher/kubernetes/api.hpp"
+#include "process/capture.hpp"
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -85,10 +90,45 @@ TEST_CASE("the launcher runs mpirun with the program and the variables, unchange
   std::vector<std::string> assignments;
   for (const json& one : launcher["env"])
     assignments.push_back(one["name"].get<std::string>() + "=" + one["value"].get<std::string>());
-  CHECK(assignments == std::vector<std::string>{"FASTGPU_COMM_MASTER_PORT=29401",
+  CHECK(assignments == std::vector<std::string>{"FASTGPU_COMM_MASTER_PORT=29399",
                                                 "PYTHONUNBUFFERED=1", "FASTGPU_JOB_ID=train-1",
                                                 "LR=0.1", "MASTER_PORT=1", "PRICE=$$(HOME)",
                                                 "HASH=$$$1$", "BOTH=$$$$(HOME)"});
+}
+
+TEST_CASE("each rank knows all workers of TensorFlow, whose ports are those of no other") {
+  JobSpec spec = mpijob_spec();
+  spec.ranks = 3;
+  spec.per_node = 2;
+  const test::TempDirectory folder;
+  std::ofstream(folder.path() / "hostfile")
+      << "t-worker-0.t.lab.svc slots=2\nt-worker-1.t.lab.svc slots=2\n";
+  const auto config_of = [&](const std::string& own) {
+    const auto words = manifest_of(spec)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+                                        ["containers"][0]["command"]
+                                            .get<std::vector<std::string>>();
+    const auto unescaped = [](std::string word) {
+      for (std::size_t at = 0; (at = word.find("$$", at)) != std::string::npos; ++at)
+        word.erase(at, 1);
+      return word;
+    };
+    // As the containers do it, with a rank's shell in place of mpirun.
+    process::Command command{.argv = {"/bin/sh", "-c", unescaped(words[2]), "sh", "/bin/sh", "-c",
+                                      unescaped(words[words.size() - 5]), "sh", "/bin/sh", "-c",
+                                      "echo \"$TF_CONFIG$FASTGPU_JOB_WORKERS\""}};
+    command.environment = {
+        "PATH=/usr/bin:/bin", "MASTER_PORT=29400", "OMPI_COMM_WORLD_RANK=2",
+        "OMPI_MCA_orte_default_hostfile=" + (folder.path() / "hostfile").string()};
+    if (!own.empty()) command.environment->push_back("TF_CONFIG=" + own);
+    const Cancel never;
+    return process::capture(command, {}, never).out;
+  };
+  CHECK(config_of("") ==
+        "{\"cluster\":{\"worker\":[\"t-worker-0.t.lab.svc:29400\",\"t-worker-0.t.lab.svc:29401\","
+        "\"t-worker-1.t.lab.svc:29400\"]},\"task\":{\"type\":\"worker\",\"index\":2}}\n");
+  CHECK(config_of("{\"own\":1}") == "{\"own\":1}\n");
+  spec.ranks = 1;
+  CHECK(config_of("") == "\n");
 }
 
 TEST_CASE("an image is required") {

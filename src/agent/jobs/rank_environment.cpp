@@ -9,11 +9,13 @@
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/slurm_tasks.hpp"
 #include "agent/jobs/tensorflow_cluster.hpp"
 #include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/read_topology.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -97,12 +99,38 @@ void name_npus(std::vector<std::string>& environment, const std::filesystem::pat
     process::set_variable(environment, assignment);
 }
 
-/// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself.
-void name_tensorflow_workers(std::vector<std::string>& environment, const PlaceInJob& place) {
+/// Returns the number of ranks on each node; empty if it is not known.
+std::vector<int> ranks_by_node(const JobPlan& plan) {
+  if (!plan.ranks_by_node.empty()) return plan.ranks_by_node;
+  const char* const of_slurm = ::getenv(kSlurmTasks);
+  return of_slurm == nullptr ? std::vector<int>() : parse_slurm_tasks(of_slurm);
+}
+
+/// Returns the number of this node in the job, as the launcher has set it; -1 without one.
+int number_of_node(const std::vector<std::string>& environment) {
+  return to_number<int>(process::variable(environment, "NODE_RANK").value_or("")).value_or(-1);
+}
+
+/// Sets the number of ranks on this node where Slurm has chosen it: nodes may have different ones.
+void name_local_size(std::vector<std::string>& environment, const JobPlan& plan) {
+  if (!plan.ranks_by_node.empty()) return;
+  const std::vector<int> ranks = ranks_by_node(plan);
+  const int node = number_of_node(environment);
+  if (node < 0 || node >= static_cast<int>(ranks.size())) return;
+  const int here = ranks[static_cast<std::size_t>(node)];
+  process::set_variable(environment, "LOCAL_WORLD_SIZE=" + std::to_string(here));
+}
+
+/// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself. Without
+/// this each rank would train a model of its own, and the job would succeed.
+void name_tensorflow_workers(std::vector<std::string>& environment, const JobPlan& plan,
+                             const PlaceInJob& place) {
   if (process::variable(environment, kTensorflowConfig)) return;
-  const auto cluster = tensorflow_cluster(environment);
+  const auto cluster = tensorflow_cluster(environment, ranks_by_node(plan));
   if (!cluster) return;
-  if (const auto config = tensorflow_config(*cluster, place.rank))
+  const TensorflowWorker worker{
+      .rank = place.rank, .node = number_of_node(environment), .on_node = place.local_rank};
+  if (const auto config = tensorflow_config(*cluster, worker))
     process::set_variable(environment, std::string(kTensorflowConfig) + "=" + *config);
 }
 
@@ -138,6 +166,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   name_shared_memory(environment, plan);
   name_interface(environment, plan);
   name_npus(environment, directory, plan, place);
+  name_local_size(environment, plan);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
@@ -158,7 +187,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
-  if (!plan.starts_workers) name_tensorflow_workers(environment, place);
+  if (!plan.starts_workers) name_tensorflow_workers(environment, plan, place);
   return environment;
 }
 

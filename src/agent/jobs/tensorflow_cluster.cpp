@@ -1,5 +1,7 @@
 #include "agent/jobs/tensorflow_cluster.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "base/numbers.hpp"
@@ -17,33 +19,51 @@ std::string worker_at(const std::string& address, int port) {
   return (is_ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
-}  // namespace
-
-std::optional<std::string> tensorflow_config(const TensorflowCluster& cluster, int rank) {
+/// Returns true if the list of workers has the worker at the place of its rank.
+bool is_in_order(const TensorflowCluster& cluster, const TensorflowWorker& worker) {
   const auto nodes = static_cast<int>(cluster.nodes.size());
-  if (cluster.size < 2 || cluster.size != nodes * cluster.ranks_a_node) return std::nullopt;
-  if (cluster.port + cluster.ranks_a_node - 1 > kHighestPort) return std::nullopt;
-  std::string workers;
-  for (const std::string& node : cluster.nodes)
-    for (int i = 0; i < cluster.ranks_a_node; ++i)
-      workers += (workers.empty() ? "\"" : ",\"") + worker_at(node, cluster.port + i) + "\"";
-  return R"({"cluster":{"worker":[)" + workers + R"(]},"task":{"type":"worker","index":)" +
-         std::to_string(rank) + "}}";
+  if (worker.node < 0 || worker.node >= nodes) return false;
+  int before = 0;
+  for (int i = 0; i < worker.node; ++i)
+    before += cluster.nodes[static_cast<std::size_t>(i)].ranks;
+  const int here = cluster.nodes[static_cast<std::size_t>(worker.node)].ranks;
+  return worker.on_node >= 0 && worker.on_node < here && worker.rank == before + worker.on_node;
 }
 
-std::optional<TensorflowCluster> tensorflow_cluster(const std::vector<std::string>& environment) {
-  const auto number = [&](const char* name) {
-    return to_number<int>(process::variable(environment, name).value_or(""));
-  };
-  const auto size = number("WORLD_SIZE");
-  const auto ranks = number("LOCAL_WORLD_SIZE");
+}  // namespace
+
+std::optional<std::string> tensorflow_config(const TensorflowCluster& cluster,
+                                             const TensorflowWorker& worker) {
+  int size = 0;
+  int most = 0;
+  for (const TensorflowNode& node : cluster.nodes) {
+    size += node.ranks;
+    most = std::max(most, node.ranks);
+  }
+  if (size < 2 || cluster.port + most - 1 > kHighestPort) return std::nullopt;
+  if (!is_in_order(cluster, worker)) return std::nullopt;
+  std::string workers;
+  for (const TensorflowNode& node : cluster.nodes)
+    for (int i = 0; i < node.ranks; ++i)
+      workers +=
+          (workers.empty() ? "\"" : ",\"") + worker_at(node.address, cluster.port + i) + "\"";
+  return R"({"cluster":{"worker":[)" + workers + R"(]},"task":{"type":"worker","index":)" +
+         std::to_string(worker.rank) + "}}";
+}
+
+std::optional<TensorflowCluster> tensorflow_cluster(const std::vector<std::string>& environment,
+                                                    const std::vector<int>& ranks_by_node) {
   const auto port =
       to_number<std::uint16_t>(process::variable(environment, "MASTER_PORT").value_or(""));
   const auto addresses = process::variable(environment, "FASTGPU_NODE_IPS");
-  if (!size || !ranks || !port || !addresses) return std::nullopt;
-  TensorflowCluster cluster{.ranks_a_node = *ranks, .size = *size, .port = *port};
-  for (const std::string_view address : split_words(*addresses))
-    cluster.nodes.emplace_back(address);
+  if (!port || !addresses) return std::nullopt;
+  TensorflowCluster cluster{.port = *port};
+  for (const std::string_view address : split_words(*addresses)) {
+    if (cluster.nodes.size() == ranks_by_node.size()) return std::nullopt;
+    const int ranks = ranks_by_node[cluster.nodes.size()];
+    cluster.nodes.push_back({.address = std::string(address), .ranks = ranks});
+  }
+  if (cluster.nodes.size() != ranks_by_node.size()) return std::nullopt;
   return cluster;
 }
 

@@ -11,20 +11,35 @@ namespace fastgpu::agent {
 
 inline constexpr const char* kTensorflowConfig = "TF_CONFIG";
 
+/// A node with workers. Its address is an IP address or a host name.
+struct TensorflowNode {
+  std::string address;
+  int ranks = 0;
+  friend bool operator==(const TensorflowNode&, const TensorflowNode&) = default;
+};
+
 /// The places of the workers of a job. Each listens at `port` plus its number on its node.
 struct TensorflowCluster {
-  std::vector<std::string> nodes{};  ///< Their IP addresses, in the order of their ranks.
-  int ranks_a_node = 0;
-  int size = 0;  ///< The ranks of the job.
+  std::vector<TensorflowNode> nodes{};  ///< In the order of their ranks.
   std::uint16_t port = 0;
 };
 
-/// Returns the value of TF_CONFIG for a rank. Absent for a single rank, for nodes with different
-/// numbers of ranks, and where the ports would be higher than 65,535.
-std::optional<std::string> tensorflow_config(const TensorflowCluster& cluster, int rank);
+/// A worker: its rank, the number of its node, and its number there.
+struct TensorflowWorker {
+  int rank = 0;
+  int node = 0;
+  int on_node = 0;
+};
 
-/// Reads the cluster from WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_PORT and FASTGPU_NODE_IPS, as they
-/// are in the environment of a rank; absent without one of them.
-std::optional<TensorflowCluster> tensorflow_cluster(const std::vector<std::string>& environment);
+/// Returns the value of TF_CONFIG for a worker. Absent for a single rank, where ports would be
+/// higher than 65,535, and where ranks are not numbered node by node: the list would name another
+/// place than the worker's own.
+std::optional<std::string> tensorflow_config(const TensorflowCluster& cluster,
+                                             const TensorflowWorker& worker);
+
+/// Returns the cluster of ranks that find MASTER_PORT and FASTGPU_NODE_IPS in their environment.
+/// Absent without one of them, and where `ranks_by_node` has another number of nodes.
+std::optional<TensorflowCluster> tensorflow_cluster(const std::vector<std::string>& environment,
+                                                    const std::vector<int>& ranks_by_node);
 
 }  // namespace fastgpu::agent

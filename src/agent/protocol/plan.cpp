@@ -16,6 +16,12 @@ int parse_rank(const std::string& text) {
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a rank");
 }
 
+int parse_count(const std::string& text) {
+  const int count = to_number<int>(text).value_or(-1);
+  if (count >= 0) return count;
+  throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a number of ranks");
+}
+
 constexpr std::array<std::string_view, 3> kOnFull = {"fail", "drop", "stop"};
 
 OnFull on_full_in(const Records& records) {
@@ -52,6 +58,8 @@ std::string to_text(const JobPlan& plan) {
   for (const int rank : plan.ranks)
     records.add("rank", rank);
   records.add("size", plan.world_size);
+  for (const int ranks : plan.ranks_by_node)
+    records.add("on_node", ranks);
   for (const std::string& cpus : plan.cpus)
     records.add("cpus", cpus);
   if (plan.starts_workers) records.add("workers", 1);
@@ -98,6 +106,7 @@ JobPlan parse_plan(std::string_view text) {
       .port_variables = records.all("port"),
       .ranks = {},
       .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
+      .ranks_by_node = {},
       .cpus = records.all("cpus"),
       .starts_workers = !records.all("workers").empty(),
       .has_input = !records.all("input").empty(),
@@ -107,6 +116,8 @@ JobPlan parse_plan(std::string_view text) {
       .secrets = records.all("secret")};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
+  for (const std::string& count : records.all("on_node"))
+    plan.ranks_by_node.push_back(parse_count(count));
   if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())
     throw Error(ErrorKind::remote, "job plan: not every rank has its CPUs");
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

@@ -91,6 +91,9 @@ struct JobPlan {
   std::vector<std::string> port_variables;
   std::vector<int> ranks;  ///< The ranks that run on this node.
   int world_size = 0;      ///< The number of ranks on all nodes.
+  /// The number of ranks on each node, in the order of the nodes. Empty if another system places
+  /// them, as Slurm does.
+  std::vector<int> ranks_by_node;
   /// The CPUs of each of `ranks`, "0-3,8"; empty if they may use all of the node.
   std::vector<std::string> cpus;
   /// The program starts the job's processes itself, and tells them their places: it gets neither

@@ -123,6 +123,31 @@ def test_plain_jobs_meet_by_torch_distributed(user):
 
 
 @shared_cluster
+def test_workers_of_tensorflow_are_known_on_nodes_with_different_numbers_of_ranks(user):
+    name = user.two_nodes()
+    addresses = [
+        node["private_address"] or node["address"]
+        for node in json.loads(user.run("describe", "cluster", name, "-o", "json").out)["nodes"]
+    ]
+    words = ["sh", "-c", 'echo "$MASTER_PORT $TF_CONFIG"']
+    for launcher in ("plain", "mpirun"):
+        job = f"uneven-{launcher}"
+        more = ("--launcher", launcher, "--npernode", "2", "--oversubscribe")
+        user.run(*job_words(name, 3, words, job, *more))
+        texts = rank_lines(user, job, 3)
+        port = int(texts[0].split()[0])
+        workers = [f"{addresses[0]}:{port}", f"{addresses[0]}:{port + 1}", f"{addresses[1]}:{port}"]
+        for rank, text in enumerate(texts):
+            config = text.split(maxsplit=1)[1:]
+            assert_true(config, f"{launcher}: rank {rank} has no TF_CONFIG")
+            assert_equal(
+                json.loads(config[0]),
+                {"cluster": {"worker": workers}, "task": {"type": "worker", "index": rank}},
+                launcher,
+            )
+
+
+@shared_cluster
 def test_torchrun_starts_the_workers_of_each_node(user):
     need_torch()
     if subprocess.run(["which", "torchrun"], check=False, capture_output=True).returncode:
