@@ -190,22 +190,20 @@ void add_options(Script& script, const std::string& job_id, const JobSpec& spec)
   script.option("qos", slurm.qos);
 }
 
-/// Two ports on the first node that depend on the job alone: ranks of other nodes know them, too.
+/// The agent of each rank chooses the ports, which depend on how many ranks a node has.
 void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
   script.line(home == SlurmHome::shared
                   ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
                   : R"(hosts=$(scontrol --oneliner show node "$SLURM_JOB_NODELIST" | )"
                     R"(sed -n 's/.* NodeAddr=\([^ ]*\) .*/\1/p'))");
   script.line("MASTER_ADDR=${hosts%%[!a-zA-Z0-9._-]*}");
-  script.line("MASTER_PORT=$((20000 + 2 * (SLURM_JOB_ID % 6000)))");
   script.line("FASTGPU_COMM_MASTER_ADDR=$MASTER_ADDR");
-  script.line("FASTGPU_COMM_MASTER_PORT=$((MASTER_PORT + 1))");
   script.line("FASTGPU_NUM_NODES=$SLURM_JOB_NUM_NODES");
   script.line("FASTGPU_NODE_IPS=$hosts");
   script.line("OMP_NUM_THREADS=" + std::to_string(slurm.cpus.value_or(1)));
   script.line(
-      "export MASTER_ADDR MASTER_PORT FASTGPU_COMM_MASTER_ADDR FASTGPU_COMM_MASTER_PORT "
-      "FASTGPU_NUM_NODES FASTGPU_NODE_IPS OMP_NUM_THREADS");
+      "export MASTER_ADDR FASTGPU_COMM_MASTER_ADDR FASTGPU_NUM_NODES FASTGPU_NODE_IPS "
+      "OMP_NUM_THREADS");
 }
 
 /// Returns the program of each task: it names the node's place, and becomes the rank.

@@ -324,6 +324,20 @@ TEST_CASE("a limit of file sizes is a sentence that names it, and ends nothing s
   CHECK_FALSE(std::filesystem::exists(home.path() / "a/large"));
 }
 
+TEST_CASE("a rank in Slurm finds the ranks of its node, its ports, and all workers of TensorFlow") {
+  AgentJob job(
+      "SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_STEP_TASKS_PER_NODE=2,1 "
+      "SLURM_JOB_ID=10 NODE_RANK=1 LOCAL_WORLD_SIZE=2 FASTGPU_NODE_IPS='a b' MASTER_PORT=7 exec "
+      "\"$AGENT\" rank job",
+      "echo \"$RANK $LOCAL_WORLD_SIZE $MASTER_PORT $FASTGPU_COMM_MASTER_PORT $TF_CONFIG\"");
+  job.rank.ranks = {0, 1, 2};
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("2.out") ==
+        "2 1 20030 20032 "
+        "{\"cluster\":{\"worker\":[\"a:20030\",\"a:20031\",\"b:20030\"]},\"task\":{\"type\":"
+        "\"worker\",\"index\":2}}\n");
+}
+
 TEST_CASE("facts fail where a rank could not start") {
   const ScratchHome home;
   std::filesystem::create_directory(home.path() / "work");

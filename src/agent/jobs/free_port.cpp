@@ -3,10 +3,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <random>
 
-#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
@@ -15,6 +16,13 @@ namespace {
 
 constexpr std::uint16_t kFirst = 20'000, kLast = 32'000;
 constexpr int kTries = 1'000;
+/// Between two ports: each worker of TensorFlow on a node has one of those after MASTER_PORT.
+constexpr int kApart = 512;
+
+bool is_far_from(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
+  return std::ranges::all_of(ports,
+                             [&](std::uint16_t other) { return std::abs(other - port) >= kApart; });
+}
 
 bool is_free(std::uint16_t port) {
   const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -40,7 +48,7 @@ std::vector<std::uint16_t> find_free_ports(std::size_t count) {
   std::vector<std::uint16_t> ports;
   for (int i = 0; i < kTries && ports.size() < count; ++i) {
     const auto port = static_cast<std::uint16_t>(numbers(random));
-    if (!contains(ports, port) && is_free(port)) ports.push_back(port);
+    if (is_far_from(ports, port) && is_free(port)) ports.push_back(port);
   }
   if (ports.size() == count) return ports;
   throw Error(ErrorKind::capacity, "no free TCP port between 20000 and 32000");

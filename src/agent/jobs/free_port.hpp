@@ -7,9 +7,9 @@
 
 namespace fastgpu::agent {
 
-/// Returns `count` different ports below the kernel's range for outgoing connections, so that none
-/// of these takes a port before its user does. Throws ErrorKind::capacity if many attempts find too
-/// few ports.
+/// Returns `count` ports below the kernel's range for outgoing connections, so that none of these
+/// takes a port before its user does. They are 512 or more from each other. Throws
+/// ErrorKind::capacity if many attempts find too few ports.
 std::vector<std::uint16_t> find_free_ports(std::size_t count);
 
 }  // namespace fastgpu::agent

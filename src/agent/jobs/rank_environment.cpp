@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/slurm_ports.hpp"
 #include "agent/jobs/slurm_tasks.hpp"
 #include "agent/jobs/tensorflow_cluster.hpp"
 #include "agent/npus.hpp"
@@ -111,6 +113,18 @@ int number_of_node(const std::vector<std::string>& environment) {
   return to_number<int>(process::variable(environment, "NODE_RANK").value_or("")).value_or(-1);
 }
 
+/// Sets the ports of a job that Slurm places, which nobody has chosen at its start.
+void name_slurm_ports(std::vector<std::string>& environment, const JobPlan& plan) {
+  const char* const number = ::getenv("SLURM_JOB_ID");
+  if (!plan.ranks_by_node.empty() || number == nullptr) return;
+  const std::vector<int> ranks = ranks_by_node(plan);
+  const int most = ranks.empty() ? 1 : *std::ranges::max_element(ranks);
+  const auto ports = slurm_ports(parse_number<std::uint64_t>(number, "SLURM_JOB_ID"), most);
+  process::set_variable(environment, "MASTER_PORT=" + std::to_string(ports.master));
+  process::set_variable(environment,
+                        "FASTGPU_COMM_MASTER_PORT=" + std::to_string(ports.communicator));
+}
+
 /// Sets the number of ranks on this node where Slurm has chosen it: nodes may have different ones.
 void name_local_size(std::vector<std::string>& environment, const JobPlan& plan) {
   if (!plan.ranks_by_node.empty()) return;
@@ -166,6 +180,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   name_shared_memory(environment, plan);
   name_interface(environment, plan);
   name_npus(environment, directory, plan, place);
+  name_slurm_ports(environment, plan);
   name_local_size(environment, plan);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);

@@ -97,6 +97,24 @@ def test_a_job_runs_in_slurm_and_nothing_is_left_after_the_cluster(user):
         assert_not_in("variables", left)
         assert_not_in("comm-secret", left)
 
+    show = 'echo "$LOCAL_WORLD_SIZE $MASTER_PORT $FASTGPU_COMM_MASTER_PORT $TF_CONFIG"'
+    run_job(user, "uneven", ["sh", "-c", show], "-np", "3", "--set", "slurm.nodes=2")
+    texts = [user.run("logs", "uneven", "--rank", str(rank)).out.decode() for rank in range(3)]
+    found = [text.split(maxsplit=3) for text in texts]
+    assert_equal([words[0] for words in found], ["2", "2", "1"], "the ranks of each node")
+    port = int(found[0][1])
+    assert_equal({tuple(words[1:3]) for words in found}, {(str(port), str(port + 2))}, "ports")
+    nodes = [
+        one["address"]
+        for one in json.loads(user.run("get", "nodes", user.cluster, "-o", "json").out)["nodes"]
+    ]
+    workers = [f"{nodes[0]}:{port}", f"{nodes[0]}:{port + 1}", f"{nodes[1]}:{port}"]
+    for rank, words in enumerate(found):
+        assert_equal(
+            json.loads(words[3]),
+            {"cluster": {"worker": workers}, "task": {"type": "worker", "index": rank}},
+        )
+
     fail = ["sh", "-c", '[ "$RANK" = 1 ] && exit 7; exec sleep 60']
     failed = run_job(user, "seven", fail, "-np", "2", "--set", "slurm.nodes=2", code=7)
     assert_in(f"rank 1 on {user.cluster}-1: exited with 7", failed.err)
