@@ -71,6 +71,9 @@ class Flow {
   /// Returns whether a chunk may begin once the flow is idle.
   virtual bool has_room() const noexcept { return true; }
   virtual bool is_idle() const noexcept = 0;
+  /// Returns true if nothing that a message needs is on its way. Frames about waits may be: while
+  /// ranks ask each other, some always are.
+  virtual bool is_quiet() const noexcept { return is_idle(); }
   /// Returns whether a further frame may begin before this one is written, to be written with it.
   virtual bool may_join() const noexcept { return false; }
   /// The flow is idle, or a frame may join. Borrows `body` until it is idle again, and until it is

@@ -2,6 +2,7 @@
 // arrive can go by another connection.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,11 @@ class FrameLog {
   // ---- sending ----
   void sent(SentFrame frame) { unconfirmed_.push_back(std::move(frame)); }
   bool has_unconfirmed() const noexcept { return !unconfirmed_.empty(); }
+  /// Returns true if it has unconfirmed frames that a message needs.
+  bool has_unconfirmed_message() const noexcept {
+    return std::ranges::any_of(
+        unconfirmed_, [](const SentFrame& frame) { return !is_about_waits(frame.frame.kind); });
+  }
   const std::deque<SentFrame>& unconfirmed() const noexcept { return unconfirmed_; }
 
   /// Forgets the frames that the peer has taken, `total` since the beginning, passes each to

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -67,6 +68,8 @@ void TcpFlow::begin(const Frame& frame, std::span<const std::byte> body, Outgoin
   body_ = body;
   body_size_ = body.size();
   owner_ = owner;
+  begun_bytes_ += kFrameBytes + frame.length;
+  if (!is_about_waits(frame.kind)) message_bytes_ = begun_bytes_;
 }
 
 void TcpFlow::begin_copy(const Frame& frame, std::span<const std::byte> body) {
@@ -94,11 +97,17 @@ bool TcpFlow::write() {
     constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
     const std::size_t written = moved(::sendmsg(socket_.get(), &message, kFlags));
     if (written == 0) return false;
+    written_bytes_ += written;
     const std::size_t of_head = std::min(written, head_left);
     head_begin_ += of_head;
     body_ = body_.subspan(written - of_head);
   }
   return true;
+}
+
+bool TcpFlow::is_quiet() const noexcept {
+  const std::optional<std::size_t> on_its_way = bytes_on_their_way(socket_.get());
+  return on_its_way && message_bytes_ + *on_its_way <= written_bytes_;
 }
 
 bool TcpFlow::is_silent() const noexcept {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,6 +33,7 @@ class TcpFlow final : public Flow {
     return is_within_host_ ? kMostChunkBytes : kChunkBytes;
   }
   bool is_idle() const noexcept override { return head_begin_ == head_.size() && body_.empty(); }
+  bool is_quiet() const noexcept override;
   bool may_join() const noexcept override {
     return !has_ended_ && owner_ == nullptr && body_.empty() && head_.size() < kMostJoined;
   }
@@ -70,6 +72,10 @@ class TcpFlow final : public Flow {
   std::span<const std::byte> body_{};
   std::size_t body_size_ = 0;
   Outgoing* owner_ = nullptr;
+  std::uint64_t begun_bytes_ = 0;  ///< Of all frames so far.
+  std::uint64_t message_bytes_ =
+      0;  ///< Those up to the end of the last frame that a message needs.
+  std::uint64_t written_bytes_ = 0;
 
   static constexpr std::size_t kAhead = 4096;
   std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.

@@ -30,6 +30,13 @@ enum class TcpFrameKind : std::uint8_t {
             ///< `total` is the CardKind.
 };
 
+/// Returns true for frames by which ranks find out what others wait for. Whoever waits for a
+/// message does not go on because of them.
+constexpr bool is_about_waits(TcpFrameKind kind) noexcept {
+  return kind == TcpFrameKind::bell || kind == TcpFrameKind::question ||
+         kind == TcpFrameKind::answer;
+}
+
 struct Frame {
   TcpFrameKind kind = TcpFrameKind::bell;
   MessageTag tag{};

@@ -16,6 +16,11 @@ SentFrame frame_of(const Frame& frame, std::span<const std::byte> bytes = {}) {
 
 }  // namespace
 
+bool TcpNotices::is_quiet() const noexcept {
+  return std::ranges::all_of(
+      frames_, [](const SentFrame& waiting) { return is_about_waits(waiting.frame.kind); });
+}
+
 SentFrame TcpNotices::take() {
   SentFrame next = std::move(frames_.front());
   frames_.pop_front();

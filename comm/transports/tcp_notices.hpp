@@ -25,6 +25,8 @@ struct CarrierCard {
 class TcpNotices {
  public:
   bool is_empty() const noexcept { return frames_.empty(); }
+  /// Returns true if no message needs what is here.
+  bool is_quiet() const noexcept;
   /// Returns the frame that leaves now. There is one.
   SentFrame take();
 

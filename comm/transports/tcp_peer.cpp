@@ -239,12 +239,19 @@ bool TcpPeer::is_flushed() const noexcept {
          std::ranges::all_of(flows_, [](const auto& flow) { return flow->is_idle(); });
 }
 
+bool TcpPeer::is_quiet() const noexcept {
+  const auto has_arrived = [](const auto& flow) { return !flow->is_open() || flow->is_quiet(); };
+  return notices_.is_quiet() && again_.empty() && sending_.empty() &&
+         !has_unconfirmed_by(&FrameLog::has_unconfirmed_message) &&
+         std::ranges::all_of(flows_, has_arrived);
+}
+
 // ---- giving up a connection ----
 
-bool TcpPeer::has_unconfirmed() const noexcept {
+bool TcpPeer::has_unconfirmed_by(bool (FrameLog::*has)() const noexcept) const noexcept {
   for (std::size_t flow = 0; flow < logs_.size(); ++flow) {
     const bool is_dropped = !flows_[flow]->is_open() && is_new(flow);
-    if (logs_[flow].has_unconfirmed() && !is_dropped) return true;
+    if ((logs_[flow].*has)() && !is_dropped) return true;
   }
   return false;
 }

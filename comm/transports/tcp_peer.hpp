@@ -95,7 +95,7 @@ class TcpPeer final : public FrameEvents {
   void read_the_rest(std::size_t ended) noexcept;
 
   // ---- where the peer confirms frames ----
-  bool has_unconfirmed() const noexcept;
+  bool has_unconfirmed() const noexcept { return has_unconfirmed_by(&FrameLog::has_unconfirmed); }
   bool has_unconfirmed(std::size_t flow) const noexcept {
     return !logs_.empty() && logs_[flow].has_unconfirmed();
   }
@@ -127,8 +127,8 @@ class TcpPeer final : public FrameEvents {
   /// Returns whether bytes of messages have to wait for the next turn though a connection has room.
   bool is_held_back() const noexcept;
   bool is_flushed() const noexcept;
-  /// Whether messages wait for room in a connection.
-  bool has_queued() const noexcept { return !sending_.empty(); }
+  /// Returns true if nothing that a message needs waits here or is on its way.
+  bool is_quiet() const noexcept;
   /// Whether this rank awaits messages from the peer.
   bool has_expected() const noexcept { return receives_.has_expected(); }
 
@@ -163,6 +163,9 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
+  /// Returns true if a log that matters says so: the last frames of a new connection that was given
+  /// up are dropped.
+  bool has_unconfirmed_by(bool (FrameLog::*has)() const noexcept) const noexcept;
   std::size_t longest_chunk(std::size_t flow) const noexcept;
   bool has_had_its_turn() const noexcept { return written_in_turn_ >= kMostATurn; }
   void queue(Outgoing& message);

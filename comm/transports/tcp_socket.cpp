@@ -77,9 +77,10 @@ bool is_on_its_way(int socket) {
   return !is_reset;
 }
 
-bool has_all_arrived(int socket) noexcept {
+std::optional<std::size_t> bytes_on_their_way(int socket) noexcept {
   int bytes = 0;
-  return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes == 0;
+  if (::ioctl(socket, SIOCOUTQ, &bytes) != 0) return std::nullopt;
+  return static_cast<std::size_t>(bytes);
 }
 
 bool is_unacknowledged(int socket) noexcept {

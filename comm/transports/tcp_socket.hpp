@@ -1,6 +1,8 @@
 // Questions to the kernel about one TCP connection. No function waits.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 
 namespace fastgpu::comm {
@@ -14,8 +16,9 @@ bool is_within_host(int socket) noexcept;
 /// Returns true if the other side's kernel has not got all that was written, and may still get it.
 bool is_on_its_way(int socket);
 
-/// Returns true if the other side's kernel has got all that was written.
-bool has_all_arrived(int socket) noexcept;
+/// Returns the bytes that were written and that the other side's kernel has not confirmed; absent
+/// if the socket does not count them.
+std::optional<std::size_t> bytes_on_their_way(int socket) noexcept;
 
 /// Returns true while TCP sends the same again, or asks the other side for room.
 bool is_unacknowledged(int socket) noexcept;

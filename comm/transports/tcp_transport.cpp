@@ -245,17 +245,11 @@ bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
 }
 
 bool TcpTransport::is_quiet() const noexcept {
-  const auto has_arrived = [](const auto& flow) {
-    return !flow->is_open() ||
-           (flow->is_idle() && (flow->socket() < 0 || has_all_arrived(flow->socket())));
-  };
   const bool are_others_quiet =
       std::ranges::all_of(networks_, [](const auto& network) { return network->is_quiet(); });
   return !polling_.has_paused() && are_others_quiet &&
          std::ranges::all_of(peers_, [&](const auto& known) {
-           return !known || !known->is_open() ||
-                  (known->is_flushed() && !known->has_queued() && !known->has_unconfirmed() &&
-                   std::ranges::all_of(known->flows(), has_arrived));
+           return !known || !known->is_open() || known->is_quiet();
          });
 }
 

@@ -2,12 +2,18 @@
 #include "comm/transports/tcp_transport.hpp"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
+#include "comm/transports/frame_log.hpp"
+#include "comm/transports/tcp_flow.hpp"
+#include "comm/transports/tcp_notices.hpp"
 #include "comm/transports/tcp_pair.hpp"
 
 namespace fastgpu::comm {
@@ -193,6 +199,47 @@ TEST_CASE("a sender that is far ahead waits until its messages are asked for") {
   }
   CHECK(pair.a->events.sent_messages == static_cast<int>(kCount));
   CHECK(pair.b->transport->is_quiet());
+}
+
+TEST_CASE("questions on their way leave a connection quiet, and what a message needs does not") {
+  auto [near, far] = test::tcp_pair();
+  LinkCounters link;
+  TcpFlow flow(std::move(near), link);
+  const auto is_quiet_soon = [&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!flow.is_quiet() && std::chrono::steady_clock::now() < end)
+      ::poll(nullptr, 0, 1);
+    return flow.is_quiet();
+  };
+  CHECK(flow.is_quiet());
+  const std::array<std::byte, kQuestionBytes> question{};
+  for (const TcpFrameKind kind : {TcpFrameKind::question, TcpFrameKind::answer}) {
+    flow.begin_copy({.kind = kind, .length = kQuestionBytes}, question);
+    CHECK(flow.is_quiet());
+    REQUIRE(flow.write());
+    CHECK(flow.is_quiet());
+  }
+  flow.begin_copy({.kind = TcpFrameKind::wanted}, {});
+  flow.begin_copy({.kind = TcpFrameKind::bell}, {});
+  CHECK_FALSE(flow.is_quiet());
+  REQUIRE(flow.write());
+  CHECK(is_quiet_soon());  // The kernel has it there, though nobody has read it.
+}
+
+TEST_CASE("notices and logs are quiet if they hold nothing that a message needs") {
+  TcpNotices notices;
+  CHECK(notices.is_quiet());
+  notices.add_latest(TcpFrameKind::question, {});
+  notices.add_latest(TcpFrameKind::bell, {});
+  CHECK(notices.is_quiet());
+  notices.add_wanted({1});
+  CHECK_FALSE(notices.is_quiet());
+  FrameLog log;
+  log.sent({.frame = {.kind = TcpFrameKind::answer}});
+  CHECK(log.has_unconfirmed());
+  CHECK_FALSE(log.has_unconfirmed_message());
+  log.sent({.frame = {.kind = TcpFrameKind::note}});
+  CHECK(log.has_unconfirmed_message());
 }
 
 TEST_CASE("what is waited for comes through behind what is not") {
