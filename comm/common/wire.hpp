@@ -3,13 +3,28 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 #include "base/error.hpp"
 
 namespace fastgpu::comm {
+
+/// Returns a number with its bytes in the order of the wire, or one of the wire in this machine's.
+template <std::unsigned_integral T>
+T in_wire_order(T value) noexcept {
+  if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1)
+    return value;
+  else if constexpr (sizeof(T) == 2)
+    return __builtin_bswap16(value);
+  else if constexpr (sizeof(T) == 4)
+    return __builtin_bswap32(value);
+  else
+    return __builtin_bswap64(value);
+}
 
 /// A writer into a buffer that the caller has made large enough for the whole message.
 class WireWriter {
@@ -18,8 +33,8 @@ class WireWriter {
 
   template <std::unsigned_integral T>
   WireWriter& put(T value) {
-    for (std::size_t shift = 8 * sizeof(T); shift > 0; shift -= 8)
-      *take(1).data() = static_cast<std::byte>((value >> (shift - 8)) & 0xff);
+    const T wired = in_wire_order(value);
+    std::memcpy(take(sizeof(T)).data(), &wired, sizeof(T));
     return *this;
   }
 
@@ -46,10 +61,9 @@ class WireReader {
 
   template <std::unsigned_integral T>
   T get() {
-    T value = 0;
-    for (const std::byte byte : take(sizeof(T)))
-      value = static_cast<T>((value << 7 << 1) | std::to_integer<T>(byte));
-    return value;
+    T wired = 0;
+    std::memcpy(&wired, take(sizeof(T)).data(), sizeof(T));
+    return in_wire_order(wired);
   }
 
   template <std::size_t count>
