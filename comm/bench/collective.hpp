@@ -19,8 +19,8 @@ enum class BenchCollective : std::uint8_t {
   all_gather,
   broadcast,
   all_to_all,
-  message,    ///< From rank 0 to rank 1; other ranks do nothing.
-  ping_pong,  ///< From rank 0 to rank 1 and back, into `out` of both; timed as one way.
+  message,    ///< A message from rank 0 to rank 1; other ranks do nothing.
+  ping_pong,  ///< The same and back, into `out` of both; timed as one way.
   barrier
 };
 inline constexpr std::array kCollectives = {

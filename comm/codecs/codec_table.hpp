@@ -35,7 +35,7 @@ struct CodecEntry {
   bool has_part = false;      ///< ":PART" follows the name.
   bool is_linear = false;     ///< ":RANK" follows the name: thin factors of matrices are added.
   bool is_dense = true;       ///< Has every number: a sum can be encoded again.
-  bool has_feedback = false;  ///< What a code does not carry is added to the next gradient.
+  bool has_feedback = false;  ///< The rest of a code is added to the next gradient.
 };
 
 const CodecEntry& entry_of(CodecId id) noexcept;

@@ -111,7 +111,7 @@ class Gossip {
   std::vector<GuardRung> rungs_;
   PlainDistances plain_;
   std::vector<Parameter> parameters_;
-  std::unordered_set<std::string> names_;  ///< Those of the parameters.
+  std::unordered_set<std::string> names_;  ///< The names of the parameters.
   std::size_t count_ = 0;                  ///< The numbers of all parameters.
   std::size_t slice_ = 0;                  ///< The numbers that each rank of a member mixes.
 

@@ -21,7 +21,7 @@ struct PlainStep {
 struct CodecCost {
   std::string wire{};           ///< The value of FASTGPU_COMM_WIRE.
   double part = 1;              ///< The bytes between nodes, of those without a codec.
-  double seconds_per_byte = 0;  ///< Of encoding and decoding a float32, for each of its bytes.
+  double seconds_per_byte = 0;  ///< The time to encode and decode a byte of a float32.
 };
 
 struct CodecAdvice {

@@ -100,7 +100,7 @@ class DeviceGradients {
   gpu::Device& device() const noexcept { return device_; }
   gpu::StreamHandle stream() const noexcept { return stream_.get(); }
   bool has_all_of(std::uint32_t bucket) const;  ///< All of its gradients are on this device.
-  std::span<std::byte> wire_of(std::uint32_t bucket) const;  ///< With the gap behind it.
+  std::span<std::byte> wire_of(std::uint32_t bucket) const;  ///< The bucket with the gap behind it.
   /// Sets the numbers of gradients that are not ready to 0.
   void clear_missing(std::uint32_t bucket);
 
@@ -172,7 +172,7 @@ class DeviceGradients {
   std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< The buckets of each gradient.
   Reports reports_;
   Scale scale_;              ///< The factor for packed numbers.
-  std::vector<bool> stays_;  ///< By bucket, or empty. Unchanged within a step.
+  std::vector<bool> stays_;  ///< The answer for each bucket, or empty. Unchanged within a step.
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -53,7 +53,7 @@ class EncodedBuckets {
   bool is_used_ = true;
   std::vector<CodeLevels> levels_;
   std::vector<std::unique_ptr<CodeSum>> sums_;  ///< The sums by bucket; null for one without codes.
-  std::vector<bool> is_on_device_;              ///< By bucket.
+  std::vector<bool> is_on_device_;              ///< True for each sum that a device makes.
 };
 
 }  // namespace fastgpu::comm

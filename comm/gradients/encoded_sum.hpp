@@ -22,7 +22,7 @@ namespace fastgpu::comm {
 struct EncodedForm {
   const Codec* codec = nullptr;
   bool is_dense = true;       ///< A sum can be encoded again.
-  bool has_feedback = false;  ///< What a code does not carry is kept for the next step.
+  bool has_feedback = false;  ///< The rest of a code is kept for the next step.
   float memory = 0;           ///< The part of each code that is remembered; 0: none.
 };
 
@@ -43,7 +43,7 @@ CodeLevels code_levels_of(Communicator& all, ReductionLevels& levels);
 struct CodeRun {
   GradientId gradient{};
   std::size_t first = 0;  ///< The index of its first number in the gradient.
-  std::size_t at = 0;     ///< The same in the bucket.
+  std::size_t at = 0;     ///< The index in the bucket.
   std::size_t count = 0;
   std::size_t code = 0;  ///< The place of its code in that of its part.
 };

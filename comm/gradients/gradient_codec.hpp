@@ -82,7 +82,7 @@ class GradientCodec {
   const GradientTable& table_;
   const GradientSettings& settings_;
   std::vector<bool> encoded_;
-  std::vector<bool> moved_;  ///< By gradient: whether it has momentum.
+  std::vector<bool> moved_;  ///< Whether a gradient has momentum.
   CodecState state_;
   std::optional<CodecChoice> strength_;  ///< The codec of this step; absent: it is not used.
   std::unique_ptr<const Codec> codec_;   ///< Null if nothing is encoded, and for a linear codec.

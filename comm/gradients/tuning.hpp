@@ -42,7 +42,7 @@ class Tuning {
   std::optional<Tuner> tuner_;  ///< Absent if there is nothing to search for.
   std::filesystem::path file_;  ///< Empty: the result is not kept.
   Advice advice_;
-  bool may_encode_;   ///< The same on all ranks.
+  bool may_encode_;   ///< Whether a codec may be advised; the same on all ranks.
   double bytes_ = 0;  ///< The gradients of a step.
   /// The start of the present step with current(), warm.
   std::optional<std::chrono::steady_clock::time_point> step_began_;

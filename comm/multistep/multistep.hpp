@@ -119,7 +119,7 @@ class Multistep {
   GradientEvents* events_;
   RoundClock clock_;
   std::vector<MultistepTensor> tensors_;
-  std::unordered_set<std::string> names_;  ///< Those of the tensors.
+  std::unordered_set<std::string> names_;  ///< The names of the tensors.
   std::vector<Slice> slices_;
   std::vector<std::uint32_t> slice_of_;  ///< The slices, by tensor.
   std::vector<GradientId> id_of_;        ///< The numbers by tensor, in the exchange of its slice.

@@ -10,7 +10,7 @@ struct LinkCount {
   const char* name;
   const char* help;
   std::uint64_t LinkCounters::*count;
-  bool is_state = false;  ///< It may become less.
+  bool is_state = false;  ///< True for a count that may become less.
 };
 
 constexpr LinkCount kLinkCounts[] = {
