@@ -154,12 +154,22 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
 
 /// Throws for the first node whose torchrun is missing.
 void check_torchrun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
-  for (std::size_t i = 0; i < facts.size(); ++i)
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const std::string& node = request.nodes[i].ranks.node.value;
+    if (!facts[i].torchrun_obstacle.empty())
+      throw Error(
+          ErrorKind::remote,
+          node + ": " + printable(torchrun_python(request.spec.argv)) + " " +
+              printable(facts[i].torchrun_obstacle) +
+              ": it is to run torchrun (-m torch.distributed.run); name an interpreter that "
+              "has PyTorch on every node, or `python` for the torchrun in PATH");
     if (!facts[i].has_torchrun)
       throw Error(ErrorKind::remote,
-                  request.nodes[i].ranks.node.value +
+                  node +
                       ": torchrun is missing: use an environment that has PyTorch (fastgpu env "
-                      "create, then --environment), or install PyTorch on every node");
+                      "create, then --environment), name an interpreter that has it by its path "
+                      "(-- /opt/p/bin/python train.py), or install PyTorch on every node");
+  }
 }
 
 /// Whether any kernel has more ranks than cores; nodes on one machine share them.

@@ -3,17 +3,28 @@
 #include "agent/protocol/records.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
+#include "launcher/engines/torchrun.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
-/// Lets the node look for torchrun, in the PATH that the job sets or in its own, if the job is
-/// started by it.
+/// Returns true for an interpreter that a node finds, and its modules, as the job will: neither
+/// depends on the working directory or on variables of Python.
+bool can_be_checked(const std::string& python, const JobSpec& spec) {
+  const bool is_relative = !python.starts_with('/') && python.find('/') != python.npos;
+  return !is_relative && !process::variable(spec.environment, "PYTHONPATH");
+}
+
+/// Lets the node look for torchrun, if the job is started by it: in the PATH that the job sets or
+/// in its own, or among the modules of the interpreter that the user names.
 void append_torchrun(std::vector<std::string>& words, const JobSpec& spec) {
   if (spec.launcher != Launcher::torchrun) return;
+  const std::string python = torchrun_python(spec.argv);
+  if (!python.empty() && !can_be_checked(python, spec)) return;
   words.insert(words.end(),
                {"--torchrun-path", process::variable(spec.environment, "PATH").value_or("")});
+  if (!python.empty()) words.insert(words.end(), {"--torchrun-python", python});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // PyTorch's torchrun: one on each node of a job, which starts the workers there. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,15 @@ namespace fastgpu::launcher {
 /// had ranks.
 JobRecord with_torchrun(JobRecord job);
 
-/// Returns the command of torchrun for a program: `python train.py`, `train.py` and `python -m
-/// pkg` are modules or scripts, anything else is a program. The port is that of the job.
-std::vector<std::string> torchrun_argv(const std::vector<std::string>& program);
+/// Returns the command of torchrun for the program of a job: `python train.py`, `train.py` and
+/// `python -m pkg` are modules or scripts, anything else is a program. An interpreter that the user
+/// names, `/opt/p/bin/python` or `python3.11`, runs torchrun itself; `python` and `python3` leave
+/// the choice to the torchrun in PATH. The port is that of the job.
+std::vector<std::string> torchrun_argv(const JobSpec& spec);
+
+/// Returns the interpreter that runs torchrun in a command of torchrun_argv(); empty if the
+/// torchrun in PATH does.
+std::string torchrun_python(const std::vector<std::string>& argv);
 
 /// Returns torchrun's flags as the variables that it reads: "PET_NNODES=2".
 std::vector<std::string> torchrun_variables(const JobFilesRequest& request, std::size_t place);

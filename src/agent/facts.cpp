@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -84,12 +85,35 @@ void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
 }
 
-/// Returns true if torchrun is in the directory `preferred`, which may be empty, or in `path`.
-bool is_torchrun_in(const std::string& preferred, const std::string& path) try {
-  process::find_program("torchrun", preferred.empty() ? path : preferred + ":" + path);
+/// Returns true if torchrun is in `path`.
+bool is_torchrun_in(const std::string& path) try {
+  process::find_program("torchrun", path);
   return true;
 } catch (const Error&) {
   return false;
+}
+
+/// Returns why the interpreter `python`, looked for in `path`, cannot run torchrun; "" if it can.
+std::string obstacle_to_torchrun(const std::string& python, const std::string& path) try {
+  const auto program = process::find_program(python, path);
+  if (::access(program.c_str(), F_OK) != 0) return "does not exist";
+  // The import itself would take seconds.
+  constexpr const char* kScript =
+      "import importlib.util, sys\nsys.exit(importlib.util.find_spec('torch') is None)";
+  const Cancel never;
+  const auto answer = process::capture({.argv = {program.string(), "-c", kScript}}, {}, never);
+  return answer.status.ok() ? "" : "has no PyTorch";
+} catch (const Error& e) {
+  return e.kind() == ErrorKind::not_found ? "does not exist" : "cannot be run";
+}
+
+/// Looks for what starts the workers: torchrun in `path`, or the interpreter that the user names.
+void find_torchrun(const std::optional<std::string>& python, const std::string& path,
+                   JobNodeFacts& facts) {
+  if (python)
+    facts.torchrun_obstacle = obstacle_to_torchrun(*python, path);
+  else
+    facts.has_torchrun = is_torchrun_in(path);
 }
 
 void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {
@@ -126,6 +150,7 @@ int run_facts(Arguments arguments) {
   const bool wants_mpirun = options.take_flag("--mpirun");
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto torchrun_path = options.take_value("--torchrun-path");  // Empty: PATH of this node.
+  const auto torchrun_python = options.take_value("--torchrun-python");
   const auto directory = options.take_value("--workdir");
   const auto program = options.take_value("--program");
   const std::filesystem::path root = options.take_value("--root").value_or("/");
@@ -141,6 +166,7 @@ int run_facts(Arguments arguments) {
       .mpirun_version = {},
       .has_daemon = true,
       .has_torchrun = true,
+      .torchrun_obstacle = {},
       .addresses = {},
       .ssh_address = ssh_address(),
       .ssh_version = ssh_version()};
@@ -152,9 +178,11 @@ int run_facts(Arguments arguments) {
   facts.npus = npu_devices(root);
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
   if (torchrun_path) {
-    const char* const path = ::getenv("PATH");
-    const bool is_own = torchrun_path->empty() && path != nullptr;
-    facts.has_torchrun = is_torchrun_in(mpirun_in.value_or(""), is_own ? path : *torchrun_path);
+    const char* const own = ::getenv("PATH");
+    const bool is_own = torchrun_path->empty() && own != nullptr;
+    const std::string path = is_own ? own : *torchrun_path;
+    const std::string preferred = mpirun_in.value_or("");
+    find_torchrun(torchrun_python, preferred.empty() ? path : preferred + ":" + path, facts);
   }
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;

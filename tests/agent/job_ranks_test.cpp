@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
 #include "support/agent_job.hpp"
 
@@ -336,6 +337,35 @@ TEST_CASE("a rank in Slurm finds the ranks of its node, its ports, and all worke
         "2 1 20030 20032 "
         "{\"cluster\":{\"worker\":[\"a:20030\",\"a:20031\",\"b:20030\"]},\"task\":{\"type\":"
         "\"worker\",\"index\":2}}\n");
+}
+
+TEST_CASE("facts tell why an interpreter that the user names cannot run torchrun") {
+  const ScratchHome home;
+  const auto script = [&](const char* name, const char* text) {
+    write_file(home.path() / name, text);
+    std::filesystem::permissions(home.path() / name, std::filesystem::perms::owner_all);
+    return (home.path() / name).string();
+  };
+  const auto found = [&](const std::string& python) {
+    const std::string path = home.path().string() + ":/usr/bin:/bin";
+    return parse_node_facts(run_agent(home, {"facts", "--torchrun-path", path.c_str(),
+                                             "--torchrun-python", python.c_str()})
+                                .out)
+        .torchrun_obstacle;
+  };
+  const std::string with = script("python3.99", "#!/bin/sh\nexit 0\n");
+  CHECK(found(with).empty());
+  CHECK(found("python3.99").empty());
+  CHECK(found(script("bare", "#!/bin/sh\nexit 1\n")) == "has no PyTorch");
+  CHECK(found("/none/bin/python") == "does not exist");
+  CHECK(found("python3.98") == "does not exist");
+  write_file(home.path() / "data", "x");
+  CHECK(found((home.path() / "data").string()) == "cannot be run");
+  const auto plain = run_agent(home, {"facts", "--torchrun-path", home.path().c_str()});
+  CHECK_FALSE(parse_node_facts(plain.out).has_torchrun);
+  script("torchrun", "#!/bin/sh\n");
+  const auto there = run_agent(home, {"facts", "--torchrun-path", home.path().c_str()});
+  CHECK(parse_node_facts(there.out).has_torchrun);
 }
 
 TEST_CASE("facts fail where a rank could not start") {

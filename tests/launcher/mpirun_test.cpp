@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agent/protocol/plan.hpp"
+#include "launcher/engines/torchrun.hpp"
 #include "launcher/job_files.hpp"
 #include "support/failure.hpp"
 
@@ -178,6 +179,7 @@ TEST_CASE("each node gets its ranks, the program and the variables in a private 
   const agent::JobPlan plan = agent::parse_plan(files[0].content);
   CHECK(plan.argv == Words{"python", "a b.py"});
   CHECK(plan.ranks == std::vector<int>{2});
+  CHECK(plan.ranks_by_node == std::vector<int>{2, 1});
   CHECK(has(variables, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "MASTER_ADDR=10.0.0.1",
                         "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
   CHECK(has(variables, {"LOCAL_WORLD_SIZE=1", "NODE_RANK=1", "GROUP_RANK=1", "FASTGPU_NODE_RANK=1",
@@ -318,6 +320,30 @@ TEST_CASE("a node without torchrun is named, if the job is started by it") {
   for (const std::string& command :
        {kCommands.trial_facts(other.spec), kCommands.put_new_files_and_facts(other.spec, {})})
     CHECK_MESSAGE(command.find("--torchrun-path /opt/p/bin") != std::string::npos, command);
+}
+
+TEST_CASE("a node whose interpreter cannot run torchrun is named, if the user names that") {
+  JobFilesRequest asked = request();
+  asked.spec.launcher = Launcher::torchrun;
+  asked.spec.argv = {"/opt/p/bin/python", "a.py"};
+  asked.spec.argv = torchrun_argv(asked.spec);
+  const auto has_words = [&](const std::string& words) {
+    return kCommands.trial_facts(asked.spec).find(words) != std::string::npos &&
+           kCommands.put_new_files_and_facts(asked.spec, {}).find(words) != std::string::npos;
+  };
+  CHECK(has_words("--torchrun-python /opt/p/bin/python"));
+  std::vector<agent::JobNodeFacts> both = {facts(), facts()};
+  CHECK(start_files(asked, both, kCommands).size() == 5);
+  both[1].torchrun_obstacle = "has no PyTorch";
+  const std::string said = failure_of([&] { start_files(asked, both, kCommands); }).what();
+  CHECK_MESSAGE(said.starts_with("n-1: /opt/p/bin/python has no PyTorch: "), said);
+  // The node cannot look as the job will.
+  asked.spec.environment = {"PYTHONPATH=lib"};
+  CHECK_FALSE(has_words("--torchrun"));
+  asked.spec.environment.clear();
+  asked.spec.argv = {"./venv/bin/python", "a.py"};
+  asked.spec.argv = torchrun_argv(asked.spec);
+  CHECK_FALSE(has_words("--torchrun"));
 }
 
 TEST_CASE("what mpirun would take for another name is called by a name of ours") {

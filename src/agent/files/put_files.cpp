@@ -27,6 +27,7 @@ int run_put_files(Arguments arguments) {
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto retention = options.take_value("--tidy");
   const auto torchrun_path = options.take_value("--torchrun-path");
+  const auto torchrun_python = options.take_value("--torchrun-python");
   const auto job = options.take_value("--start");
   const auto new_job = options.take_value("--new-job");
   const bool asks = options.take_flag("--reach");
@@ -45,6 +46,8 @@ int run_put_files(Arguments arguments) {
   std::vector<std::string> with_mpirun = {"--mpirun"};
   if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});
   if (torchrun_path) with_mpirun.insert(with_mpirun.end(), {"--torchrun-path", *torchrun_path});
+  if (torchrun_python)
+    with_mpirun.insert(with_mpirun.end(), {"--torchrun-python", *torchrun_python});
   if (wants_facts) return run_facts(with_mpirun);
   const int started = job ? run_job_start({&*job, 1}) : 0;
   return started == 0 && asks ? run_reach_nodes(others) : started;

@@ -46,6 +46,7 @@ std::string to_text(const JobNodeFacts& facts) {
   records.add("mpirun_version", facts.mpirun_version);
   if (!facts.has_daemon) records.add("no_daemon", 1);
   if (!facts.has_torchrun) records.add("no_torchrun", 1);
+  if (!facts.torchrun_obstacle.empty()) records.add("torchrun_obstacle", facts.torchrun_obstacle);
   for (const std::string& address : facts.addresses)
     records.add("address", address);
   records.add("ssh_address", facts.ssh_address);
@@ -146,6 +147,8 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .mpirun_version = records.get("mpirun_version"),
           .has_daemon = records.all("no_daemon").empty(),
           .has_torchrun = records.all("no_torchrun").empty(),
+          .torchrun_obstacle =
+              records.all("torchrun_obstacle").empty() ? "" : records.get("torchrun_obstacle"),
           .addresses = records.all("address"),
           .ssh_address = records.get("ssh_address"),
           .ssh_version = records.get("ssh_version"),

@@ -26,6 +26,9 @@ struct JobNodeFacts {
   std::string mpirun_version{};  ///< The first line of `mpirun --version`.
   bool has_daemon = true;        ///< The daemon that mpirun starts on other nodes is beside it.
   bool has_torchrun = true;      ///< torchrun is in the job's environment, or in PATH.
+  /// Why the interpreter that the user names cannot run torchrun: "has no PyTorch"; empty if it
+  /// can.
+  std::string torchrun_obstacle{};
   /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};
   /// The node's address at which our connection arrived; empty if it is unknown.

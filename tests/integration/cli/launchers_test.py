@@ -25,6 +25,7 @@ assert total.item() == size * (size - 1) / 2, total
 if len(sys.argv) > 1 and rank == size - 1:
     sys.exit(int(sys.argv[1]))
 print("sum", rank, size, os.environ["LOCAL_RANK"], flush=True)
+dist.destroy_process_group()
 """
 
 
@@ -150,8 +151,6 @@ def test_workers_of_tensorflow_are_known_on_nodes_with_different_numbers_of_rank
 @shared_cluster
 def test_torchrun_starts_the_workers_of_each_node(user):
     need_torch()
-    if subprocess.run(["which", "torchrun"], check=False, capture_output=True).returncode:
-        skip("needs torchrun")
     name = user.two_nodes()
     (user.folder / "run").mkdir()
     (user.folder / "run/sums.py").write_text(SUMS)
@@ -184,6 +183,53 @@ def test_torchrun_starts_the_workers_of_each_node(user):
     last = user.run("wait", "job", "elastic-fails", code=1).err
     assert_in(f"torchrun on {name}-1", last)
     assert_not_in("rank 1", last)
+
+
+@shared_cluster
+def test_torchrun_is_run_by_the_interpreter_that_is_named(user):
+    name = user.two_nodes()
+    folder = user.folder / "run"
+    folder.mkdir()
+    (folder / "python3").write_text('#!/bin/sh\necho "$0 $*"\n')
+    (folder / "python3").chmod(0o755)
+    more = ("--launcher", "torchrun", "--sync", str(folder))
+    user.run(*job_words(name, 2, ["./python3", "-u", "train.py", "1"], "named", *more))
+    said = "./python3 -m torch.distributed.run train.py 1\n"
+    assert_equal(rank_lines(user, "named", 2), [said] * 2)
+    words = job_words(name, 2, ["/none/bin/python3", "train.py"], "none", "--launcher", "torchrun")
+    for last in ([], ["--dry-run"]):
+        wanted = f"{name}-0: /none/bin/python3 does not exist: it is to run torchrun"
+        user.refused([*words[: words.index("--")], *last, *words[words.index("--") :]], 1, wanted)
+
+
+AGAIN = """
+import os, pathlib, sys
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(1))
+mark = pathlib.Path("again")
+if dist.get_rank() == 3 and not mark.exists():
+    mark.touch()
+    sys.exit(7)
+dist.barrier()
+print("done", dist.get_rank(), os.environ["TORCHELASTIC_RUN_ID"], flush=True)
+dist.destroy_process_group()
+"""
+
+
+@shared_cluster
+def test_torchruns_of_several_nodes_start_their_workers_again_by_c10d(user):
+    need_torch()
+    name = user.two_nodes()
+    (user.folder / "run").mkdir()
+    (user.folder / "run/again.py").write_text(AGAIN)
+    variables = ("PET_MAX_RESTARTS=2", "PET_RDZV_BACKEND=c10d", "PET_TEE=1", "PET_REDIRECTS=2")
+    given = [word for variable in variables for word in ("-e", variable)]
+    more = ("--launcher", "torchrun", "--oversubscribe", "--sync", str(user.folder / "run"))
+    user.run(*job_words(name, 4, [PYTHON, "again.py"], "again", *more, *given))
+    lines = [line for text in rank_lines(user, "again", 2) for line in text.splitlines()]
+    said = sorted(line.rpartition("]:")[2] for line in lines)
+    assert_equal(said, [f"done {rank} again-1" for rank in range(4)])
 
 
 @shared_cluster
