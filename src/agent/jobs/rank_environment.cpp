@@ -9,6 +9,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/jobs/jax_cluster.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/slurm_ports.hpp"
 #include "agent/jobs/slurm_tasks.hpp"
@@ -202,7 +203,10 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
-  if (!plan.starts_workers) name_tensorflow_workers(environment, plan, place);
+  if (plan.starts_workers) return environment;
+  name_tensorflow_workers(environment, plan, place);
+  if (const auto variable = jax_variable(environment))
+    process::set_variable(environment, *variable);
   return environment;
 }
 
