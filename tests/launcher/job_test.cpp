@@ -31,6 +31,10 @@ TEST_CASE("what cannot run is refused before anything is done") {
   };
   CHECK_NOTHROW(validate(example().spec));
   CHECK(refused([](JobSpec& s) { s.argv.clear(); }) == "job: no program given");
+  CHECK(refused([](JobSpec& s) { s.grace = std::chrono::seconds(3601); }) ==
+        "job: the grace (--grace) is 3601s, which is not within 0 to 1h");
+  CHECK(refused([](JobSpec& s) { s.hang_timeout = std::chrono::milliseconds(1999); }) ==
+        "job: the time to a hang (--hang-timeout) is 1999ms, which is shorter than 2s");
   CHECK(refused([](JobSpec& s) { s.environment = {"A"}; }) == "job: variable 'A' has no '='");
   CHECK(refused([](JobSpec& s) { s.environment = {"1A=x"}; }) ==
         "job: '1A' is not a variable name");
