@@ -21,6 +21,14 @@ constexpr auto kAbortTimeout = 500ms;
 
 constexpr unsigned kDirectRunsBetweenLooks = 256;
 
+/// Returns the error of a call after `failure`. That ranks differ has one kind on all of them,
+/// whichever call of a rank hears of it.
+Error broken_since(const Error& failure) {
+  const bool do_ranks_differ = failure.kind() == ErrorKind::usage;
+  return {do_ranks_differ ? ErrorKind::usage : ErrorKind::remote,
+          "this communicator is broken since " + std::string(failure.what())};
+}
+
 std::uint64_t call_number(MessageTag tag) {
   return tag.value >> 28;
 }
@@ -179,9 +187,7 @@ bool Runner::can_move_now(Rank peer, std::size_t bytes) const {
 }
 
 std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
-  if (failure_)
-    throw Error(ErrorKind::remote,
-                "this communicator is broken since " + std::string(failure_->what()));
+  if (failure_) throw broken_since(*failure_);
   auto operation = pool_.begin(std::move(work));
   const Work& what = operation->work();
   operation->seen_at = roughly_now();

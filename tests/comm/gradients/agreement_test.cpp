@@ -134,6 +134,28 @@ TEST_CASE(
   run_ranks(ranks, [](Communicator& comm) { comm.barrier(); });
 }
 
+TEST_CASE(
+    "ranks that have another operation for a later step all get the status of ranks that differ") {
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    auto ranks = communicators_in_process(2, 5s);
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(1000);
+      GradientExchange exchange(comm);
+      exchange.add("values", std::span(values));
+      exchange.all_reduce_gradients(ReduceOp::sum);
+      exchange.all_reduce_gradients(comm.rank() == Rank{1} ? ReduceOp::max : ReduceOp::sum);
+    });
+    for (const auto& outcome : outcomes) {
+      REQUIRE(outcome);
+      const Error e = failure_of([&] { std::rethrow_exception(outcome); });
+      CHECK_MESSAGE(e.kind() == ErrorKind::usage, e.what());
+      CHECK(std::string(e.what()).find("(max of") != std::string::npos);
+    }
+    const Error later = failure_of([&] { ranks[0].barrier(); });
+    CHECK(later.kind() == ErrorKind::usage);
+  }
+}
+
 TEST_CASE("what ranks say about a step does not grow with gradients, ranks and time") {
   for (int size = 2; size <= 9; ++size) {
     auto ranks = communicators_in_process(size, 20s);
