@@ -32,7 +32,8 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   /// Returns why a peer was lost; empty if none was.
   std::string loss() const { return failure ? failure->what() : ""; }
 
-  /// Returns the text of the last abort notice, without its kind and culprit; empty if none has come.
+  /// Returns the text of the last abort notice, without its kind and culprit; empty if none has
+  /// come.
   std::string abort_text() const {
     if (abort.empty()) return "";
     return std::string(reinterpret_cast<const char*>(abort.data()), abort.size()).substr(5);
