@@ -45,6 +45,11 @@ void StreamingSink::UiSink::write(std::string_view bytes) {
   output.write(bytes);
 }
 
+void PlainSink::output(std::size_t /*host*/, remote::OutputChannel channel, std::string_view text) {
+  if (channel == remote::OutputChannel::err) return context_.ui().program_errors(text);
+  out_.write(text);
+}
+
 StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& names)
     : out_(context, remote::OutputChannel::out),
       err_(context, remote::OutputChannel::err),

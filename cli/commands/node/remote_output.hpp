@@ -54,6 +54,18 @@ class StreamingSink final : public remote::OutputSink {
   LineMux err_lines_;
 };
 
+/// Passes the output of one host on as it comes, without its name.
+class PlainSink final : public remote::OutputSink {
+ public:
+  explicit PlainSink(Context& context) : context_(context), out_(context) {}
+  void output(std::size_t host, remote::OutputChannel channel, std::string_view text) override;
+  const ProgramOutput& out() const noexcept { return out_; }
+
+ private:
+  Context& context_;
+  ProgramOutput out_;
+};
+
 /// Passes output on to `inner`. On a terminal, also shows how many of several hosts have ended, and
 /// the names of the others.
 class CountedSink final : public remote::OutputSink {

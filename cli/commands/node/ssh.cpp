@@ -6,7 +6,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/node/session.hpp"
-#include "cli/commands/shared/program_output.hpp"
 #include "cli/commands/shared/standard_input.hpp"
 #include "cli/commands/shared/target_argument.hpp"
 #include "cli/workflows/remote_target.hpp"
@@ -40,24 +39,6 @@ int print_config(Context& context, const SshOptions& options) {
   context.ui().data(text);
   return 0;
 }
-
-/// Passes output on as it comes, without names of nodes.
-class PlainSink final : public remote::OutputSink {
- public:
-  explicit PlainSink(Context& context) : context_(context), out_(context) {}
-
-  void output(std::size_t /*host*/, remote::OutputChannel channel, std::string_view text) override {
-    if (channel == remote::OutputChannel::out)
-      out_.write(text);
-    else
-      context_.ui().program_errors(text);
-  }
-  const ProgramOutput& out() const noexcept { return out_; }
-
- private:
-  Context& context_;
-  ProgramOutput out_;
-};
 
 /// Returns the program for a login shell that reads its commands from standard input.
 std::vector<std::string> login_shell() {

@@ -1,7 +1,5 @@
 #include "cli/commands/show/job_description.hpp"
 
-#include <algorithm>
-
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/quote.hpp"
@@ -134,11 +132,6 @@ std::string run_on_nodes(const state::Job& job) try {
 }
 
 }  // namespace
-
-std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
-  const TimePoint end = job.ended.value_or(now);
-  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
-}
 
 std::string place_of_logs(const state::Job& job) {
   if (is_in_kubernetes(job)) return "in the pod of the launcher";

@@ -14,9 +14,6 @@ namespace fastgpu::cli {
 Json description_of(const JobAndCluster& shown, const std::vector<std::string>& before,
                     state::TimePoint now);
 
-/// Returns the duration of the job, or the time since its start if it has not ended.
-std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
-
 /// Returns the place of the logs: "~/.fastgpu/jobs/train-1 on demo-[0-1]".
 std::string place_of_logs(const state::Job& job);
 

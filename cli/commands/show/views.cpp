@@ -10,7 +10,6 @@
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/shared/machine.hpp"
-#include "cli/commands/show/job_description.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/process_names.hpp"
@@ -388,6 +387,11 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
     }
   }
   return view;
+}
+
+std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now) {
+  const state::TimePoint end = job.ended.value_or(now);
+  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // The views of clusters, nodes and jobs.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,9 @@ std::string cost_text(const GuardStatus& status);  ///< Returns "12.30 USD", "0"
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// Returns a view of the nodes of all `clusters`.
 View view_of_nodes(std::span<const ClusterAndNodes> clusters);
+
+/// Returns the duration of the job, or the time since its start if it has not ended.
+std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
 
 /// A job and the name of its cluster, which may be deleted.
 struct JobAndCluster {
