@@ -47,7 +47,8 @@ constexpr std::array kSetOnNodes = {
     "FASTGPU_ENV",        "FASTGPU_CANN",          "FASTGPU_JOB_NETWORK",
     "FASTGPU_ARRAY_ID",   "FASTGPU_ARRAY_INDEX",   "FASTGPU_ARRAY_COUNT",
     "FASTGPU_PARAMETERS", "FASTGPU_RESTART_COUNT", "FASTGPU_CHECKPOINT_DIR",
-    "FASTGPU_CPUS",       "FASTGPU_JOB_HEAD",
+    "FASTGPU_CPUS",       "FASTGPU_JOB_HEAD",      "FASTGPU_JOB_WORKERS",
+    "FASTGPU_BLAME_FILE",
 };
 
 bool is_of_family(std::string_view name) {

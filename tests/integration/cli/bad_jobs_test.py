@@ -117,6 +117,11 @@ def test_programs_and_how_they_end(user):
         words = words if "--" in words else ["--", *words]
         for more in ([], ["--dry-run"]):
             user.run("run", "job", "-c", name, "-np", "2", *more, *words, code=code)
+    for more in ([], ["--dry-run"]):
+        words = ["run", "job", "-c", name, "-np", "2", *more, "--workdir", "/etc/hostname"]
+        done = user.run(*words, "--", "true", code=127)
+        assert_in("working directory /etc/hostname", done.err)
+        assert_in("not a directory", done.err.lower())
     user.run("run", "job", "zero", "-c", name, "-np", "2", "--", "true")
     assert_in(
         "rank 1",

@@ -152,7 +152,7 @@ def test_a_job_in_the_queue_waits_and_a_cancelled_one_ends_on_all_nodes(user):
 
 def test_a_job_that_never_fits_is_refused_at_once(user):
     create(user)
-    refused = run_job(user, "large", ["true"], "-np", "4000", code=1)
+    refused = run_job(user, "large", ["true"], "-np", "4000", code=2)
     assert_in("Slurm on", refused.err)
     assert_in("sbatch: error", refused.err)
     assert_equal(on_node(user, 0, "squeue -h"), "")
