@@ -315,18 +315,36 @@ void take_leave(const Connections& connections, const Error& reason, Deadline de
   }
 }
 
+namespace {
+
+/// The ranks that no fabric reaches.
+struct Unreached {
+  std::string reason{};  ///< Why the first of them is reached by TCP.
+  std::map<Rank, std::string> lacks{};
+
+  void add(Rank rank, const std::string& why, const std::string& lack) {
+    if (reason.empty()) reason = why;
+    lacks.emplace(rank, lack);
+  }
+};
+
+FurtherSockets sockets_for(std::size_t ranks) {
+  return {.flows = {},
+          .addresses = std::vector<std::vector<Endpoint>>(ranks),
+          .wished = std::vector<int>(ranks, 0),
+          .may_measure = std::vector<bool>(ranks)};
+}
+
+}  // namespace
+
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   const auto ranks = static_cast<std::size_t>(connections.size);
   Round round(connections.rank, connections.sockets, deadline);
   TriedWays ways =
       or_take_leave(connections, deadline, [&] { return open_ways(connections, wishes); });
   std::vector<Answer> answers(ranks, Answer{});
-  FurtherSockets sockets{.flows = {},
-                         .addresses = std::vector<std::vector<Endpoint>>(ranks),
-                         .wished = std::vector<int>(ranks, 0),
-                         .may_measure = std::vector<bool>(ranks)};
-  std::string reason;  // The first rank's by TCP.
-  std::map<Rank, std::string> unreached;
+  FurtherSockets sockets = sockets_for(ranks);
+  Unreached unreached;
   Objection objection;
 
   const Introduction mine = introduction_of(ways_to_this_rank(ways, wishes), wishes);
@@ -347,24 +365,24 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     objection.keep_error_of(round.name_of(r), [&] {
       check_fabric(wishes, rank, ways.first.transport.get(), introductions[r]);
     });
-    if (reason.empty()) reason = reason_for_tcp(rank, ways.first, introductions[r]);
-    unreached[rank] = lack_between(ways.first, introductions[r], wishes);
+    unreached.add(rank, reason_for_tcp(rank, ways.first, introductions[r]),
+                  lack_between(ways.first, introductions[r], wishes));
   });
   const auto failed = [&](Rank rank, const std::string& why) {
-    const std::string text = "rank " + std::to_string(rank.value) + ": " + why;
+    const std::string text = name_of(rank) + ": " + why;
     objection.keep_error_of(round.name_of(static_cast<std::size_t>(rank.value)), [&] {
       if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
     });
-    if (reason.empty()) reason = text;
-    unreached.emplace(rank, ": " + text);
+    unreached.add(rank, text, ": " + text);
   };
   for (FabricTransport* const fabric : ways.fabrics())
     meet_by_fabric(fabric, ranks, round, deadline, failed);
   const std::string software = ways.first.transport ? ways.first.lack : "";
   keep(connections, std::move(ways));
-  objection.keep_error_of("", [&] { check_requirement(connections, wishes, unreached, software); });
+  objection.keep_error_of(
+      "", [&] { check_requirement(connections, wishes, unreached.lacks, software); });
   connections.topology = exchange_topology(connections, round, objection);
-  connections.network_report = network_report(connections, reason, software);
+  connections.network_report = network_report(connections, unreached.reason, software);
   connections.are_sockets_spared = takes_several_devices(wishes);
   if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
     become_hybrid(connections, wishes, sockets);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -222,8 +223,9 @@ std::vector<Pair> pairs_of(std::span<const LinkNode> nodes, const LinkAnswers& a
   return pairs;
 }
 
-std::vector<Finding> connection_findings(std::span<const LinkNode> nodes,
-                                         const LinkAnswers& answers) {
+namespace {
+
+std::vector<Finding> untried_findings(std::span<const LinkNode> nodes, const LinkAnswers& answers) {
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (!answers[i].ok())
@@ -233,44 +235,40 @@ std::vector<Finding> connection_findings(std::span<const LinkNode> nodes,
                           .found = "not tried: " + std::string(answers[i].error().what()),
                           .why = "ranks connect to each other",
                           .remedy = "repeat the check"});
-  const auto pairs = pairs_of(nodes, answers);
-  std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_failure;
-  for (const Pair& pair : pairs)
-    if (!pair.failure.empty())
-      by_failure[pair.failure].emplace_back(pair.from.value, pair.to.value);
-  for (const auto& [failure, failed] : by_failure) {
-    const bool is_size = failure.find("large ones") != failure.npos;
-    const std::string why = "ranks need every port between the nodes";
-    const std::string remedy =
-        is_size ? "give all interfaces and switches one MTU, and let ICMP pass"
-                : "open all TCP ports between the nodes: in their firewalls, and in the security "
-                  "group or switch";
-    if (const auto common = common_node(pairs, failure)) {
-      findings.push_back({.check = "connections",
-                          .severity = Severity::error,
-                          .nodes = {common->name},
-                          .found = common->what + ": " + failure,
-                          .why = why,
-                          .remedy = remedy});
-      continue;
-    }
-    constexpr std::size_t kMostLines = 16;
-    for (const auto& [from, to] : std::span(failed).first(std::min(kMostLines, failed.size())))
-      findings.push_back({.check = "connections",
-                          .severity = Severity::error,
-                          .nodes = {from, to},
-                          .found = from + " cannot connect to " + to + ": " + failure,
-                          .why = why,
-                          .remedy = remedy});
-    if (failed.size() > kMostLines)
-      findings.push_back(
-          {.check = "connections",
-           .severity = Severity::error,
-           .nodes = {},
-           .found = counted(failed.size() - kMostLines, "more connection") + " failed: " + failure,
-           .why = why,
-           .remedy = remedy});
+  return findings;
+}
+
+/// Returns the findings on the pairs whose connection has failed in one way.
+std::vector<Finding> failure_findings(std::span<const Pair> pairs, const std::string& failure) {
+  constexpr std::size_t kMostLines = 16;
+  std::vector<Finding> findings;
+  const bool is_size = failure.find("large ones") != failure.npos;
+  const auto add = [&](std::vector<std::string> nodes, const std::string& what) {
+    findings.push_back(
+        {.check = "connections",
+         .severity = Severity::error,
+         .nodes = std::move(nodes),
+         .found = what + ": " + failure,
+         .why = "ranks need every port between the nodes",
+         .remedy = is_size ? "give all interfaces and switches one MTU, and let ICMP pass"
+                           : "open all TCP ports between the nodes: in their firewalls, and in the "
+                             "security group or switch"});
+  };
+  if (const auto common = common_node(pairs, failure)) {
+    add({common->name}, common->what);
+    return findings;
   }
+  std::size_t failed = 0;
+  for (const Pair& pair : pairs)
+    if (pair.failure == failure && ++failed <= kMostLines)
+      add({pair.from.value, pair.to.value},
+          pair.from.value + " cannot connect to " + pair.to.value);
+  if (failed > kMostLines) add({}, counted(failed - kMostLines, "more connection") + " failed");
+  return findings;
+}
+
+std::vector<Finding> mtu_findings(std::span<const LinkNode> nodes, const LinkAnswers& answers) {
+  std::vector<Finding> findings;
   const UsualInterface usual = usual_interface(nodes, answers);
   for (const LinkNode& node : nodes) {
     const auto* own = interface_of(nodes, answers, node.name);
@@ -287,83 +285,125 @@ std::vector<Finding> connection_findings(std::span<const LinkNode> nodes,
   return findings;
 }
 
-std::vector<Finding> speed_findings(std::span<const LinkNode> nodes, const LinkAnswers& answers) {
-  std::vector<Finding> findings;
+void append(std::vector<Finding>& all, std::vector<Finding> more) {
+  std::ranges::move(more, std::back_inserter(all));
+}
+
+std::vector<SlowLink> directions_of(std::span<const Pair> pairs) {
   std::vector<SlowLink> directions;
-  std::vector<nanoseconds> trips;
-  const auto pairs = pairs_of(nodes, answers);
   for (const Pair& pair : pairs) {
     if (pair.forward > 0) directions.push_back({pair.from.value, pair.to.value, pair.forward});
     if (pair.backward > 0) directions.push_back({pair.to.value, pair.from.value, pair.backward});
-    if (pair.failure.empty()) trips.push_back(pair.round_trip);
   }
-  if (directions.empty()) return findings;
-  std::vector<std::int64_t> rates;
-  for (const SlowLink& direction : directions)
-    rates.push_back(direction.rate);
-  const std::int64_t usual_rate = median(rates);
-  const UsualInterface usual = usual_interface(nodes, answers);
+  return directions;
+}
+
+/// What is usual between these nodes.
+struct Usual {
+  std::int64_t rate = 0;
+  UsualInterface interface {};
+};
+
+/// Finds the slow directions among all. A node whose connections are all slow in one direction is
+/// named once.
+std::vector<Finding> slow_findings(std::span<const LinkNode> nodes, const LinkAnswers& answers,
+                                   std::span<const SlowLink> directions, const Usual& usual) {
+  std::vector<Finding> findings;
+  const auto add = [&](std::vector<std::string> names, const std::string& what) {
+    const auto* const second =
+        names.size() > 1 ? interface_of(nodes, answers, {names.back()}) : nullptr;
+    const auto reason = reason_of(interface_of(nodes, answers, {names.front()}), second,
+                                  usual.interface.megabits, usual.interface.mtu);
+    findings.push_back(
+        {.check = "bandwidth",
+         .severity = Severity::warning,
+         .nodes = std::move(names),
+         .found = what + ", and " + rate_text(usual.rate) + " is usual here" +
+                  (reason.empty() ? "" : ": " + reason),
+         .why = "the slowest connection limits a job",
+         .remedy = "look at the cable and the port of the switch (ethtool), and at other traffic"});
+  };
   std::vector<SlowLink> slow;
   std::ranges::copy_if(directions, std::back_inserter(slow),
-                       [&](const SlowLink& one) { return one.rate < usual_rate / 2; });
-  const auto remedy =
-      "look at the cable and the port of the switch (ethtool), and at other traffic";
-  const auto add_slow = [&](std::vector<std::string> names, const std::string& what) {
-    const auto reason =
-        reason_of(interface_of(nodes, answers, {names.front()}),
-                  names.size() > 1 ? interface_of(nodes, answers, {names.back()}) : nullptr,
-                  usual.megabits, usual.mtu);
-    findings.push_back({.check = "bandwidth",
-                        .severity = Severity::warning,
-                        .nodes = std::move(names),
-                        .found = what + ", and " + rate_text(usual_rate) + " is usual here" +
-                                 (reason.empty() ? "" : ": " + reason),
-                        .why = "the slowest connection limits a job",
-                        .remedy = remedy});
-  };
-  // A node whose connections are all slow in one direction is named once.
-  std::set<std::pair<std::string, std::string>> told;
+                       [&](const SlowLink& one) { return one.rate < usual.rate / 2; });
+  std::set<std::pair<std::string, std::string>> named;
   for (const LinkNode& node : nodes) {
     for (const bool sends : {true, false}) {
       const auto is_of_node = [&](const SlowLink& one) {
         return (sends ? one.from : one.to) == node.name.value;
       };
       const auto all = std::ranges::count_if(directions, is_of_node);
-      const auto bad = std::ranges::count_if(slow, is_of_node);
-      if (all < 2 || bad < all) continue;
+      if (all < 2 || std::ranges::count_if(slow, is_of_node) < all) continue;
       std::int64_t best = 0;
-      for (const SlowLink& one : slow)
-        if (is_of_node(one)) {
-          best = std::max(best, one.rate);
-          told.insert({one.from, one.to});
-        }
-      add_slow({node.name.value}, std::string(sends ? "it sends" : "it receives") + " at " +
-                                      rate_text(best) + " at most");
+      for (const SlowLink& one : slow) {
+        if (!is_of_node(one)) continue;
+        best = std::max(best, one.rate);
+        named.insert({one.from, one.to});
+      }
+      add({node.name.value},
+          std::string(sends ? "it sends" : "it receives") + " at " + rate_text(best) + " at most");
     }
   }
   for (const SlowLink& one : slow)
-    if (!told.contains({one.from, one.to}))
-      add_slow({one.from, one.to}, one.from + " sends to " + one.to + " at " + rate_text(one.rate));
-  if (usual.megabits > 0 && usual_rate * 8 < std::int64_t{usual.megabits} * 1'000'000 / 2)
-    findings.push_back({.check = "bandwidth",
-                        .severity = Severity::warning,
-                        .nodes = {},
-                        .found = rate_text(usual_rate) + " between most nodes, of links with " +
-                                 std::to_string(usual.megabits) + " Mbit/s",
-                        .why = "the network or the processors lose more than half",
-                        .remedy = "compare with several connections: fastgpu bench comm"});
-  const nanoseconds usual_trip = median(trips);
+    if (!named.contains({one.from, one.to}))
+      add({one.from, one.to}, one.from + " sends to " + one.to + " at " + rate_text(one.rate));
+  return findings;
+}
+
+std::vector<Finding> latency_findings(std::span<const Pair> pairs) {
+  std::vector<Finding> findings;
+  std::vector<nanoseconds> trips;
   for (const Pair& pair : pairs)
-    if (pair.failure.empty() && pair.round_trip > 3 * usual_trip &&
-        pair.round_trip > usual_trip + 200us)
+    if (pair.failure.empty()) trips.push_back(pair.round_trip);
+  if (trips.empty()) return findings;
+  const nanoseconds usual = median(trips);
+  for (const Pair& pair : pairs)
+    if (pair.failure.empty() && pair.round_trip > 3 * usual && pair.round_trip > usual + 200us)
       findings.push_back({.check = "latency",
                           .severity = Severity::warning,
                           .nodes = {pair.from.value, pair.to.value},
                           .found = microseconds(pair.round_trip) + " for a round trip, and " +
-                                   microseconds(usual_trip) + " is usual here",
+                                   microseconds(usual) + " is usual here",
                           .why = "small messages wait for it",
                           .remedy = "put the nodes in one zone or placement group, and look at "
                                     "what else runs there"});
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> connection_findings(std::span<const LinkNode> nodes,
+                                         const LinkAnswers& answers) {
+  std::vector<Finding> findings = untried_findings(nodes, answers);
+  const auto pairs = pairs_of(nodes, answers);
+  std::set<std::string> failures;
+  for (const Pair& pair : pairs)
+    if (!pair.failure.empty()) failures.insert(pair.failure);
+  for (const std::string& failure : failures)
+    append(findings, failure_findings(pairs, failure));
+  append(findings, mtu_findings(nodes, answers));
+  return findings;
+}
+
+std::vector<Finding> speed_findings(std::span<const LinkNode> nodes, const LinkAnswers& answers) {
+  const auto pairs = pairs_of(nodes, answers);
+  const std::vector<SlowLink> directions = directions_of(pairs);
+  if (directions.empty()) return {};
+  std::vector<std::int64_t> rates;
+  for (const SlowLink& direction : directions)
+    rates.push_back(direction.rate);
+  const Usual usual{.rate = median(rates), .interface = usual_interface(nodes, answers)};
+  std::vector<Finding> findings = slow_findings(nodes, answers, directions, usual);
+  const int megabits = usual.interface.megabits;
+  if (megabits > 0 && usual.rate * 8 < std::int64_t{megabits} * 1'000'000 / 2)
+    findings.push_back({.check = "bandwidth",
+                        .severity = Severity::warning,
+                        .nodes = {},
+                        .found = rate_text(usual.rate) + " between most nodes, of links with " +
+                                 std::to_string(megabits) + " Mbit/s",
+                        .why = "the network or the processors lose more than half",
+                        .remedy = "compare with several connections: fastgpu bench comm"});
+  append(findings, latency_findings(pairs));
   return findings;
 }
 
