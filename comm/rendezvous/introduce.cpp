@@ -335,6 +335,15 @@ FurtherSockets sockets_for(std::size_t ranks) {
           .may_measure = std::vector<bool>(ranks)};
 }
 
+/// Decides which networks and how many connections carry messages.
+void choose_flows(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
+  connections.are_sockets_spared = takes_several_devices(wishes);
+  if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
+    become_hybrid(connections, wishes, sockets);
+  else
+    sockets.flows = flows_of(connections, wishes, sockets.wished);
+}
+
 }  // namespace
 
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
@@ -383,11 +392,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
       "", [&] { check_requirement(connections, wishes, unreached.lacks, software); });
   connections.topology = exchange_topology(connections, round, objection);
   connections.network_report = network_report(connections, unreached.reason, software);
-  connections.are_sockets_spared = takes_several_devices(wishes);
-  if (wishes.transport == NetworkTransport::hybrid || connections.are_sockets_spared)
-    become_hybrid(connections, wishes, sockets);
-  else
-    sockets.flows = flows_of(connections, wishes, sockets.wished);
+  choose_flows(connections, wishes, sockets);
   return sockets;
 }
 
