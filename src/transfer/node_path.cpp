@@ -1,6 +1,8 @@
 #include "transfer/node_path.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/ascii.hpp"
 #include "base/error.hpp"
@@ -10,9 +12,18 @@ namespace fastgpu::transfer {
 namespace {
 
 /// Returns true for "$HOME", "${HOME}" and "$HOME-2".
-bool begins_with_variable(const std::string& name) {
+bool begins_with_variable(std::string_view name) {
   if (name.size() < 2 || name[0] != '$') return false;
   return name[1] == '{' || name[1] == '_' || is_ascii_letter(name[1]);
+}
+
+/// Returns true for "$HOME" and "${HOME}", and false for the name "$HOME;" of a file.
+bool is_variable(std::string_view name) {
+  if (!begins_with_variable(name)) return false;
+  const bool has_braces = name[1] == '{';
+  if (has_braces) return name.ends_with('}');
+  return std::ranges::all_of(
+      name.substr(1), [](char c) { return c == '_' || is_ascii_letter(c) || is_ascii_digit(c); });
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -28,8 +39,9 @@ NodePath parse_node_path(const std::string& text) {
     refuse(text,
            "of ~ only the home directory of the login is known on the nodes, ~/: write the full "
            "path, or ./ before a name that begins with ~");
-  for (const auto& name : std::filesystem::path(text))
-    if (begins_with_variable(name.string()))
+  const std::filesystem::path path(text);
+  for (auto name = path.begin(); name != path.end(); ++name)
+    if (name == path.begin() ? begins_with_variable(name->string()) : is_variable(name->string()))
       refuse(text,
              "variables are not expanded on the nodes: write the full path, or ~/ for the home "
              "directory there");

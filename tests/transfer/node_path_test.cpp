@@ -14,8 +14,8 @@ using test::failure_of;
 TEST_SUITE_BEGIN("transfer/node_path");
 
 TEST_CASE("a path that nodes would take in another way than its user is refused with the reason") {
-  for (const std::string path :
-       {"x", "/data/x", "~", "~/x", "~/", "./~", "./~ann/x", "a~", "a$b", "cost$", "$", "$5", "."})
+  for (const std::string path : {"x", "/data/x", "~", "~/x", "~/", "./~", "./~ann/x", "a~", "a$b",
+                                 "cost$", "$", "$5", ".", "/a/$HOME;", "/c/$RECYCLE.BIN/x"})
     CHECK(parse_node_path(path).value == path);
   const auto reason = [](const std::string& path) {
     const Error e = failure_of([&] { parse_node_path(path); });
@@ -24,7 +24,8 @@ TEST_CASE("a path that nodes would take in another way than its user is refused 
   };
   for (const std::string path : {"~ann", "~ann/x", "~+", "~~"})
     CHECK(reason(path).find("'" + path + "': of ~ only the home directory") == 0);
-  for (const std::string path : {"$HOME", "$HOME/x", "/data/$USER/x", "${HOME}/x", "~/$X", "$_a"})
+  for (const std::string path :
+       {"$HOME", "$HOME/x", "/data/$USER/x", "${HOME}/x", "~/$X", "$_a", "$HOME-2", "a/${X}"})
     CHECK(reason(path).find("'" + path + "': variables are not expanded on the nodes") == 0);
   CHECK(reason("") == "the path is empty");
   CHECK(reason(std::string("a\0b", 3)).find("NUL byte") != std::string::npos);

@@ -16,6 +16,7 @@
 #include "provision/lifecycle.hpp"
 #include "provision/open_bakes.hpp"
 #include "provision/providers.hpp"
+#include "state/lock.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -66,9 +67,11 @@ provision::ClusterView scale(Context& context, const ChangeOptions& options,
                              std::size_t wanted) {
   const provision::Tools tools = tools_for(context, options);
   if (wanted > present) {
-    // Refuses before a price is shown.
-    in_time(context, tools.deadline,
-            [&] { return provision::plan_scale(tools, cluster.name, *options.nodes); });
+    // Refuses before a price is shown. While another fastgpu changes the cluster, its state is no
+    // reason to refuse: scale_cluster waits for that one.
+    if (state::ClusterLock::try_lock(context.store(), cluster.name))
+      in_time(context, tools.deadline,
+              [&] { return provision::plan_scale(tools, cluster.name, *options.nodes); });
     show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
   }
   const Nodes leaving = last_nodes(context.store().nodes(cluster.id), wanted);
