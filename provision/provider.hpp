@@ -183,8 +183,8 @@ class Provider {
                                                    const Cancel& cancel) = 0;
 
   /// Returns every machine of `cluster` that still takes room or costs money, by index. `cancel`
-  /// ends the call, as the command's time limit does if it is the command's cancel. What cleans up
-  /// after a change passes a cancel that nobody requests.
+  /// ends the call, as the command's time limit does if it is the command's cancel. A clean-up
+  /// after a change passes a cancel of its own, which is never requested.
   virtual std::vector<Instance> list(const state::Cluster& cluster, const Cancel& cancel) = 0;
 
   virtual std::vector<HostResult<Instance>> start(const state::Cluster& cluster,

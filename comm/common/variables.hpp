@@ -26,7 +26,7 @@ enum class SettingPlace : std::uint8_t { process, job, exchange };
 
 SettingPlace place_of_setting(const std::string& name);
 
-/// What ranks exchange by settings of its own.
+/// The kinds of exchanges that have settings of their own.
 enum class ExchangeKind : std::uint8_t { gradients, gossip, multistep };
 
 /// Returns "gradients", "gossip" or "multistep training".

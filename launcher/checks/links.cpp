@@ -298,7 +298,7 @@ std::vector<SlowLink> directions_of(std::span<const Pair> pairs) {
   return directions;
 }
 
-/// What is usual between these nodes.
+/// The usual rate and the usual interface of these nodes.
 struct Usual {
   std::int64_t rate = 0;
   UsualInterface interface {};

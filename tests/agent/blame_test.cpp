@@ -62,7 +62,7 @@ TEST_CASE("the end of a rank keeps the rank that it blames, and may lack it") {
 }
 
 TEST_CASE("a rank that another one has broken ends for its launcher after that one") {
-  // As mpirun does, the launcher ends rank 1 as soon as rank 0 has ended.
+  // The launcher ends rank 1 as soon as rank 0 has ended, as mpirun does.
   const std::string launcher =
       "export OMPI_COMM_WORLD_SIZE=2; OMPI_COMM_WORLD_RANK=1 \"$AGENT\" rank job & pid=$!; "
       "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job; kill $pid; wait $pid";

@@ -19,7 +19,8 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
                                              const std::vector<std::string>& assignments,
                                              const std::set<std::string>& secrets);
 
-/// Where a bundle is written, and what it needs beside the job: see bundle_of(). Borrows all.
+/// The directory of a bundle, and the parts beside the job that it needs: see bundle_of(). Borrows
+/// all.
 struct PostMortem {
   const OutDirectory& directory;
   const std::vector<std::string>& assignments;

@@ -396,7 +396,7 @@ std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now) {
 
 namespace {
 
-/// What was requested for a job, and where its ranks are, as cells of a table.
+/// The request for a job and the places of its ranks, as cells of a table.
 struct RequestCells {
   std::string ranks{};
   std::string nodes{};

@@ -73,7 +73,7 @@ std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
 struct JobAndCluster {
   state::Job job;
   std::string cluster;
-  /// What a queued job waits for; absent if this is unknown.
+  /// The jobs that a queued job waits for; absent if they are unknown.
   std::optional<std::vector<std::string>> waits_for{};
 };
 /// A view has all of its parts, or only those that narrow tables and names show, or those of wide

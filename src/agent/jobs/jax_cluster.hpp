@@ -1,4 +1,4 @@
-// What JAX reads to find its coordinator.
+// The variable by which JAX finds its coordinator.
 #pragma once
 
 #include <cstdint>

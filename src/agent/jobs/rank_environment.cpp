@@ -114,7 +114,7 @@ int number_of_node(const std::vector<std::string>& environment) {
   return to_number<int>(process::variable(environment, "NODE_RANK").value_or("")).value_or(-1);
 }
 
-/// Sets the ports of a job that Slurm places, which nobody has chosen at its start.
+/// Sets the ports of a job that Slurm places: they are not chosen at its start.
 void name_slurm_ports(std::vector<std::string>& environment, const JobPlan& plan) {
   const char* const number = ::getenv("SLURM_JOB_ID");
   if (!plan.ranks_by_node.empty() || number == nullptr) return;

@@ -1,4 +1,4 @@
-// Where Slurm has placed the tasks of a step. Pure.
+// The number of tasks that a step in Slurm has on each node. Pure.
 #pragma once
 
 #include <string_view>

@@ -72,7 +72,7 @@ TEST_CASE("what cannot be registered, or be ready, is refused") {
   CHECK(kind_of([&] {
           exchange.add({.name = "vast", .shape = {1 << 20, 1 << 21}}, {});
         }) == ErrorKind::usage);
-  // Nothing of this has begun a step: another gradient may still be registered.
+  // No step has begun: another gradient may still be registered.
   const GradientId seen = exchange.add({.name = "seen", .shape = {3}}, {});
   CHECK(kind_of([&] { exchange.add("weights", std::span(values)); }) == ErrorKind::usage);
   CHECK(kind_of([&] {

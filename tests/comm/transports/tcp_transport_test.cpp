@@ -223,7 +223,7 @@ TEST_CASE("questions on their way leave a connection quiet, and what a message n
   flow.begin_copy({.kind = TcpFrameKind::bell}, {});
   CHECK_FALSE(flow.is_quiet());
   REQUIRE(flow.write());
-  CHECK(is_quiet_soon());  // The kernel has it there, though nobody has read it.
+  CHECK(is_quiet_soon());  // It has arrived at the other kernel, though it was not read.
 }
 
 TEST_CASE("notices and logs are quiet if they hold nothing that a message needs") {
