@@ -21,9 +21,10 @@ TEST_CASE("one thing has the singular, and any other number the plural") {
   CHECK(counted(2, "such node") == "2 such nodes");
 }
 
-/// A number in front of a plural, or a plural that is chosen on the spot.
+/// A number in front of a plural (and not of an assignment in a shell's words), or a plural that is
+/// chosen on the spot.
 const std::regex kOwnPlural(
-    R"re(std::to_string\([^;]{1,120}\)\s*\+\s*" (nodes|machines|hosts|ranks|slots|jobs|clusters|steps|images|places|processes|files)\b|== 1 \? " ?([a-z]+)( [a-z]+)?:?" : " ?\2s)re");
+    R"re(std::to_string\([^;]{1,120}\)\s*\+\s*" (nodes|machines|hosts|ranks|slots|jobs|clusters|steps|images|places|processes|files)\b(?!=)|== 1 \? " ?([a-z]+)( [a-z]+)?:?" : " ?\2s)re");
 
 TEST_CASE("no module makes its own plurals") {
   namespace fs = std::filesystem;
