@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/protocol/plan.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "remote/agent_call.hpp"
 
 namespace fastgpu::launcher {
@@ -89,12 +89,12 @@ std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTas
 HostResult<ssh::Exit> confirmation(NodeAnswer answer) {
   HostResult<ssh::Exit>& result = answer.result;
   if (!result.ok() || result.value().code() == 0) return std::move(result);
+  const int code = result.value().code();
   const std::string said = answer.err.substr(0, answer.err.find('\n'));
-  const std::string why =
-      said.empty() ? "the command ended with " + std::to_string(result.value().code()) : said;
+  const std::string why = said.empty() ? "the command ended with " + std::to_string(code) : said;
   // The agent itself begins some of its complaints with the host.
   const std::string prefix = result.host.value + ": ";
-  result.outcome = Error(ErrorKind::remote, why.starts_with(prefix) ? why : prefix + why);
+  result.outcome = Error(agent::kind_of_exit(code), why.starts_with(prefix) ? why : prefix + why);
   return std::move(result);
 }
 
@@ -105,7 +105,7 @@ void check(const std::vector<NodeAnswer>& answers, const std::string& doing) {
     const int code = answer.result.value().code();
     if (code == 0) continue;
     const std::string said = without_last_newlines(answer.err);
-    throw Error(code == agent::kNoRoom ? ErrorKind::capacity : ErrorKind::remote,
+    throw Error(agent::kind_of_exit(code),
                 doing + " on " + host + ": " +
                     (said.empty() ? "the agent ended with " + std::to_string(code) : said));
   }

@@ -36,10 +36,12 @@ std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTas
                                   std::optional<std::chrono::milliseconds> connect_timeout = {});
 
 /// Returns the result of a command that confirms its success by exit status 0. Any other status is
-/// an error with the first line that the command wrote to stderr.
+/// an error with the first line that the command wrote to stderr, and the kind of
+/// agent::kind_of_exit().
 HostResult<ssh::Exit> confirmation(NodeAnswer answer);
 
-/// Throws the first unsuccessful answer: the connection's error, or the agent's message.
+/// Throws the first unsuccessful answer: the connection's error, or the agent's message with the
+/// kind of agent::kind_of_exit().
 void check(const std::vector<NodeAnswer>& answers, const std::string& doing);
 
 }  // namespace fastgpu::launcher

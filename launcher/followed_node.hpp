@@ -30,6 +30,7 @@ struct FollowedNode {
   bool got_agent = false;                            ///< It was to get one, once.
   bool is_broken = false;  ///< Its connection has failed, and no other one brought anything.
   std::string silence{};   ///< The reason for that.
+  std::optional<Error> refusal{};  ///< Its final answer, which a repetition would not change.
 
   /// Notes a sign of life.
   void hear() {

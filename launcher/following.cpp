@@ -4,11 +4,12 @@
 #include <list>
 #include <utility>
 
-#include "agent/protocol/plan.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/pulse.hpp"
 #include "base/wait.hpp"
 #include "launcher/linked_cancel.hpp"
+#include "launcher/node_refusal.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -64,6 +65,17 @@ void Following::run(const Cancel& cancel) {
   if (job_ended()) collect_rest();
 }
 
+void Following::require_answers() const {
+  std::optional<Error> first;
+  std::vector<NodeName> refusing;
+  for (const Node& node : nodes_) {
+    if (!node.refusal) continue;
+    if (!first) first = node.refusal;
+    if (node.refusal->kind() == first->kind()) refusing.push_back(node.ranks.node);
+  }
+  if (first) throw NodeRefusal(std::move(refusing), *first);
+}
+
 /// Reads the nodes' remaining output after the job's end. A node without an answer, whose ranks
 /// have not reported their end, is the cause of a job that failed for no other known reason.
 void Following::collect_rest() {
@@ -78,6 +90,9 @@ void Following::collect_rest() {
     nodes = incomplete();
     results = read_once(kCatchUp, limit, Wait::no, never);
   }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const auto failure = failure_in(*nodes[i], results[i]))
+      if (!may_pass(failure->kind())) nodes[i]->refusal = failure;
   if (news_.job_end()->how.ok()) return;
   bool is_reached = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -112,7 +127,6 @@ void Following::run_once(const Cancel& cancel) {
     tasks.push_back(input_.task(place, nodes_[place].host));
   LinkedCancel stop(cancel);
   end_round_ = [&stop] { stop.request(); };
-  std::optional<Error> final_answer;
   ssh::RunOptions options;
   options.width = static_cast<int>(tasks.size());
   options.grace = kGrace;
@@ -123,19 +137,14 @@ void Following::run_once(const Cancel& cancel) {
     const bool asked = stop.both().requested();
     if (job_ended()) stop.request();  // The others have nothing more to wait for.
     if (asked || (i < nodes.size() && nodes[i]->complete)) return;
-    try {
-      const bool is_well = i < nodes.size() ? note_result(*nodes[i], result)
-                                            : note_input_result(fed[i - nodes.size()], result);
-      if (!is_well) stop.request();
-    } catch (const Error& e) {
-      final_answer = e;
-      stop.request();
-    }
+    const bool is_well = i < nodes.size() ? note_result(*nodes[i], result)
+                                          : note_input_result(fed[i - nodes.size()], result);
+    if (!is_well) stop.request();
   };
   client_.run(std::move(tasks), options, stop.both());
   end_round_ = nullptr;
   beats_ = nullptr;
-  if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
+  if (!job_ended() && !cancel.requested()) require_answers();
 }
 
 ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
@@ -149,6 +158,7 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   what.begun = options_.needs_begin && news_.has_supervisor(node);
   what.beats = beats_ != nullptr && needs_beats(node);
   node.complaint.clear();
+  node.refusal.reset();
   news_.forget_idle(node.ranks);
   ssh::Task task{.host = node.host, .command = commands_.follow(what)};
   task.hold_input_open = wait;
@@ -188,31 +198,47 @@ bool Following::needs_beats(const Node& node) const {
          is_behind_another(node.host);
 }
 
-/// Takes a node's result. Returns false if the node could not be reached; throws if its answer is
-/// final.
+/// Takes a node's result. Returns false unless it is a success.
 bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
-  if (result.ok() && result.value().code() == 0) return true;
+  const auto failure = failure_in(node, result);
+  if (!failure) return true;
   if (note_missing_agent(node, result, node.complaint)) return false;
-  const Error error =
-      result.ok() ? Error(result.value().code() == agent::kNotThere ? ErrorKind::not_found
-                                                                    : ErrorKind::remote,
-                          node.complaint.empty()
-                              ? "the agent ended with " + std::to_string(result.value().code())
-                              : node.complaint.substr(0, node.complaint.find_last_not_of('\n') + 1))
-                  : result.error();
-  // An agent that was killed is started again; one that refuses is not.
-  const bool killed = result.ok() && result.value().code() > 128;
-  if (!killed && !may_pass(error.kind())) throw error.during(node.ranks.node.value);
-  if (!std::exchange(node.is_broken, true)) observer_.connection_lost(node.ranks.node, error);
-  node.silence = error.what();
+  if (!may_pass(failure->kind())) {
+    node.refusal = failure;
+    return false;
+  }
+  if (!std::exchange(node.is_broken, true)) observer_.connection_lost(node.ranks.node, *failure);
+  node.silence = failure->what();
   return false;
+}
+
+/// Returns the error in the result of a node; absent after a success. The node may answer again
+/// after an error that may_pass(), and not after any other, such as not_found: it lacks the job.
+std::optional<Error> Following::failure_in(const Node& node,
+                                           const HostResult<ssh::Exit>& result) const {
+  if (!result.ok()) return result.error();
+  const int code = result.value().code();
+  if (code == 0) return std::nullopt;
+  std::string why = node.complaint.substr(0, node.complaint.find_last_not_of('\n') + 1);
+  if (why.empty()) why = "the agent ended with " + std::to_string(code);
+  // An agent that was killed is started again; one that refuses is not.
+  if (code > 128) return Error(ErrorKind::transient, why);
+  return Error(
+      is_without_agent(result, node.complaint) ? ErrorKind::remote : agent::kind_of_exit(code),
+      why);
+}
+
+/// Returns true if the command has failed because the node has no agent.
+bool Following::is_without_agent(const HostResult<ssh::Exit>& result,
+                                 std::string_view complaint) const {
+  return options_.agent && result.ok() &&
+         remote::agent_missing(options_.agent->hash, result.value(), complaint);
 }
 
 /// Returns whether a node lacks the agent, and is to get it.
 bool Following::note_missing_agent(Node& node, const HostResult<ssh::Exit>& result,
                                    std::string_view complaint) const {
-  if (!options_.agent || node.got_agent || !result.ok()) return false;
-  if (!remote::agent_missing(options_.agent->hash, result.value(), complaint)) return false;
+  if (node.got_agent || !is_without_agent(result, complaint)) return false;
   return node.lacks_agent = true;
 }
 
@@ -240,7 +266,7 @@ bool Following::note_input_result(std::size_t place, const HostResult<ssh::Exit>
   if (input_.is_all_brought(place, result)) return true;
   Node& fed = nodes_[place];
   if (note_missing_agent(fed, result, input_.complaint(place))) return false;
-  input_.require_passing(place, fed.ranks.node, result);
+  if (auto refusal = input_.refusal_in(place, result)) fed.refusal = std::move(refusal);
   return false;
 }
 
@@ -300,8 +326,9 @@ void Following::catch_up(milliseconds limit) {
     const auto results = read_once(limit, limit, Wait::no, never);
     for (std::size_t i = 0; i < results.size(); ++i) {
       note_missing_agent(*nodes[i], results[i], nodes[i]->complaint);
-      if (news_.has_supervisor(*nodes[i]) && results[i].ok())
-        is_unknown_ = results[i].value().code() == agent::kNotThere;
+      if (!news_.has_supervisor(*nodes[i]) || !results[i].ok()) continue;
+      const auto failure = failure_in(*nodes[i], results[i]);
+      is_unknown_ = failure && failure->kind() == ErrorKind::not_found;
     }
     is_again = install_agents(limit, never);
   } while (is_again);
@@ -314,10 +341,13 @@ void Following::read_all(const Cancel& cancel) {
     const auto results = read_once(milliseconds(0), std::nullopt, Wait::no, cancel);
     cancel.check();
     for (std::size_t i = 0; i < results.size(); ++i)
-      if (!note_result(*nodes[i], results[i]) && !nodes[i]->lacks_agent)
-        throw Error(ErrorKind::transient, nodes[i]->ranks.node.value + ": " + nodes[i]->silence);
+      note_result(*nodes[i], results[i]);
     is_again = install_agents(kInstallTime, cancel);
   } while (is_again);
+  require_answers();
+  for (const Node& node : nodes_)
+    if (node.is_broken && !node.complete)
+      throw Error(ErrorKind::transient, node.ranks.node.value + ": " + node.silence);
 }
 
 JobReport Following::report() const {

@@ -33,16 +33,20 @@ class Following {
   Following& operator=(const Following&) = delete;
 
   /// Follows until the job has ended everywhere, a node is lost, it hangs, or `cancel` comes. A
-  /// cancel throws nothing here: check it. Throws a node's final answers: denied (also if it sends
-  /// data that is not its own), no such job, no agent.
+  /// cancel throws nothing here: check it. Throws NodeRefusal for a node's final answer before the
+  /// end of the job: denied (also if it sends data that is not its own), no such job, no agent.
   void run(const Cancel& cancel);
+
+  /// Throws NodeRefusal if a node has given such an answer after the end of the job, whose outcome
+  /// does not need it.
+  void require_answers() const;
 
   /// Reads the output that has not been seen yet, without waiting for more. Nodes that do not
   /// answer within `limit` are skipped.
   void catch_up(std::chrono::milliseconds limit);
 
-  /// Reads all output, without waiting for more. Throws, after the others have been read, the error
-  /// of a node that does not answer.
+  /// Reads all output, without waiting for more. Throws, after the others have been read, for the
+  /// nodes that do not answer (transient), and NodeRefusal for those whose answer is final.
   void read_all(const Cancel& cancel);
 
   /// Returns the observations so far.
@@ -61,8 +65,10 @@ class Following {
       Wait wait, const Cancel& cancel);
   bool needs_beats(const Node& node) const;
   bool is_needed(const Node& node) const;
+  std::optional<Error> failure_in(const Node& node, const HostResult<ssh::Exit>& result) const;
   bool note_input_result(std::size_t place, const HostResult<ssh::Exit>& result);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
+  bool is_without_agent(const HostResult<ssh::Exit>& result, std::string_view complaint) const;
   bool note_missing_agent(Node& node, const HostResult<ssh::Exit>& result,
                           std::string_view complaint) const;
   bool install_agents(std::chrono::milliseconds limit, const Cancel& cancel);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "launcher/fan_out.hpp"

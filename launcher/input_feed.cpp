@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "base/ascii.hpp"
-#include "base/error.hpp"
 
 namespace fastgpu::launcher {
 
@@ -58,14 +58,16 @@ bool InputFeed::is_all_brought(std::size_t place, const HostResult<ssh::Exit>& r
   return line.is_done;
 }
 
-void InputFeed::require_passing(std::size_t place, const NodeName& node,
-                                const HostResult<ssh::Exit>& result) const {
+std::optional<Error> InputFeed::refusal_in(std::size_t place,
+                                           const HostResult<ssh::Exit>& result) const {
   const bool killed = result.ok() && result.value().code() > 128;
-  if (killed || (!result.ok() && may_pass(result.error().kind()))) return;
-  const std::string doing = "passing standard input to " + node.value;
-  if (!result.ok()) throw result.error().during(doing);
+  if (killed || (!result.ok() && may_pass(result.error().kind()))) return std::nullopt;
+  constexpr std::string_view kDoing = "passing standard input";
+  if (!result.ok()) return result.error().during(kDoing);
   const std::string& complaint = lines_[place].complaint;
-  throw Error(ErrorKind::remote, doing + ": " + complaint.substr(0, complaint.find('\n')));
+  return Error(agent::kind_of_exit(result.value().code()),
+               complaint.substr(0, complaint.find('\n')))
+      .during(kDoing);
 }
 
 }  // namespace fastgpu::launcher

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/host_result.hpp"
 #include "launcher/followed_node.hpp"
 #include "launcher/following_options.hpp"
@@ -31,10 +33,8 @@ class InputFeed {
   bool is_all_brought(std::size_t place, const HostResult<ssh::Exit>& result);
   /// Returns the end of what the agent wrote to stderr.
   const std::string& complaint(std::size_t place) const { return lines_.at(place).complaint; }
-  /// Returns if a task that has not brought everything can be tried again, and throws its error
-  /// otherwise.
-  void require_passing(std::size_t place, const NodeName& node,
-                       const HostResult<ssh::Exit>& result) const;
+  /// Returns the error of a task that has not brought everything; absent if it can be tried again.
+  std::optional<Error> refusal_in(std::size_t place, const HostResult<ssh::Exit>& result) const;
 
  private:
   struct Line {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "agent/protocol/plan.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/contains.hpp"
 #include "base/join.hpp"

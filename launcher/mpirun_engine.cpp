@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/contains.hpp"
 #include "base/error.hpp"
@@ -41,10 +42,9 @@ constexpr milliseconds kGlance{2'000};
 /// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
 /// exit code is that of the ranks themselves. Absent for any other answer.
 std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
-  constexpr int kNotExecutable = 126, kNotFound = 127;
   if (!answer.result.ok()) return std::nullopt;
   const int code = answer.result.value().code();
-  if (code != kNotExecutable && code != kNotFound) return std::nullopt;
+  if (code != agent::kNotAllowed && code != agent::kNotThere) return std::nullopt;
   return JobOutcome{
       .state = state::JobState::failed,
       .exit_code = code,
@@ -274,10 +274,12 @@ class MpirunEngine final : public JobEngine {
       Following following(client_, members.hosts, members.placement, commands(id), options,
                           observer);
       const bool knows_end = contains(members.placement, *options.supervisor, &NodeRanks::node);
-      if (request.mode == LogMode::follow && knows_end)
+      if (request.mode == LogMode::follow && knows_end) {
         following.run(cancel);
-      else
+        if (!cancel.requested()) following.require_answers();
+      } else {
         following.read_all(cancel);
+      }
     }
     if (!members.left.empty()) throw missing_logs(members.left);
   }
@@ -289,13 +291,8 @@ class MpirunEngine final : public JobEngine {
       if (const ClusterNode* there = find_node(ranks.node))
         tasks.push_back({.host = there->host, .command = commands(id).remove()});
     std::vector<HostResult<ssh::Exit>> results;
-    for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel)) {
-      const bool refused = answer.result.ok() && answer.result.value().code() != 0;
-      if (refused)
-        answer.result.outcome =
-            Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
-      results.push_back(std::move(answer.result));
-    }
+    for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel))
+      results.push_back(confirmation(std::move(answer)));
     return results;
   }
 

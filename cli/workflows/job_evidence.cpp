@@ -10,6 +10,7 @@
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_metrics.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "cli/workflows/removed_folders.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
@@ -161,17 +162,19 @@ std::vector<ssh::Host> hosts_with_samples(Services& services, const OpenJob& ope
   return {};
 }
 
-/// Adds the samples and the counters of each node that has some.
-void add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
+/// Adds the samples and the counters of each node that has some. Returns the nodes that lack the
+/// folder of a job that has ended.
+std::vector<NodeName> add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
   const std::vector<std::string> words = {"job-usage", launcher::job_directory(evidence.run)};
   const std::string command = remote::agent_command(services.agent().hash, words);
   std::vector<launcher::NodeTask> tasks;
   for (const ssh::Host& host : hosts_with_samples(services, open, evidence))
     tasks.push_back({.host = host, .command = command, .most_output = kMostUsage});
-  if (tasks.empty()) return;
+  if (tasks.empty()) return {};
   const auto answers = launcher::ask_agent(services.ssh(), tasks, services.agent(), kUsageTimeout,
                                            services.cancel());
   services.cancel().check();
+  std::vector<NodeName> without_folder;
   for (const auto& answer : answers) {
     const auto usage = attempt([&] {
       launcher::check({answer}, "reading the usage");
@@ -181,9 +184,12 @@ void add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
     if (usage.ok() && !is_mpirun && usage.value().samples.empty()) continue;
     if (usage.ok())
       evidence.usage.push_back({.node = answer.result.host.value, .usage = usage.value()});
+    else if (usage.error().kind() == ErrorKind::not_found && launcher::has_ended(open.job))
+      without_folder.push_back(answer.result.host);
     else
       evidence.missing.emplace_back(usage.error().what());
   }
+  return without_folder;
 }
 
 /// Names the engine's nodes as the place of the ranks where the engine has chosen them.
@@ -201,12 +207,13 @@ void adapt_to_engine(JobEvidence& evidence) {
   }
 }
 
-/// Reads the ends of the logs and of the ranks from the nodes that can be asked.
-void add_logs(Services& services, const OpenJob& open, const std::vector<NodeName>& absent,
-              JobEvidence& evidence) {
+/// Reads the ends of the logs and of the ranks from the nodes that can be asked. Returns the nodes
+/// that lack the folder of a job that has ended.
+std::vector<NodeName> add_logs(Services& services, const OpenJob& open,
+                               const std::vector<NodeName>& absent, JobEvidence& evidence) {
   // The first node of a job in Slurm has all of its files.
   const bool is_slurm = open.record.spec.engine == launcher::EngineKind::slurm;
-  if (is_slurm && contains(absent, open.record.placement.front().node)) return;
+  if (is_slurm && contains(absent, open.record.placement.front().node)) return {};
   EvidenceObserver observer(evidence);
   try {
     const auto engine = engine_for(services, open.cluster, open.record);
@@ -214,8 +221,11 @@ void add_logs(Services& services, const OpenJob& open, const std::vector<NodeNam
                  services.cancel());
   } catch (const Error& e) {
     services.cancel().check();
-    evidence.missing.emplace_back(e.what());
+    auto without_folder = nodes_without_folder(open, e);
+    if (without_folder.empty()) evidence.missing.emplace_back(e.what());
+    return without_folder;
   }
+  return {};
 }
 
 std::vector<NodeName> absent_nodes_of(Services& services, const OpenJob& open,
@@ -299,14 +309,17 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     return evidence;
   }
   const std::vector<NodeName> absent = absent_nodes_of(services, open, evidence);
-  add_logs(services, open, absent, evidence);
+  auto without_folder = add_logs(services, open, absent, evidence);
   add_recorded_ends(evidence);
   for (RankEvidence& rank : evidence.ranks) {
     cut_to_end(rank.out);
     cut_to_end(rank.err);
   }
   cut_to_end(evidence.launcher_log);
-  add_usage(services, open, evidence);
+  for (const NodeName& node : add_usage(services, open, evidence))
+    if (!contains(without_folder, node)) without_folder.push_back(node);
+  if (!without_folder.empty())
+    evidence.missing.push_back(text_of_removed_folder(services, open, without_folder));
   if (facts == WithFacts::yes)
     add_facts(services, open, evidence);
   else

@@ -1,5 +1,6 @@
 #include "cli/workflows/ssh_host_access.hpp"
 
+#include "agent/protocol/exit_codes.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "launcher/fan_out.hpp"
 #include "ssh/identity.hpp"
@@ -15,9 +16,6 @@ using AgentOutputs = std::vector<HostResult<std::string>>;
 
 constexpr std::chrono::milliseconds kAccessTimeout{60'000};  // Added to the connect timeout.
 
-/// The agent's exit status for an action that the host does not allow.
-constexpr int kDenied = 126;
-
 HostResult<std::string> output_of(const launcher::NodeAnswer& answer) {
   const NodeName& host = answer.result.host;
   if (!answer.result.ok()) return {host, answer.result.error()};
@@ -25,8 +23,7 @@ HostResult<std::string> output_of(const launcher::NodeAnswer& answer) {
   if (code == 0) return {host, answer.out};
   std::string said = answer.err.substr(0, answer.err.find('\n'));
   if (said.empty()) said = "the agent ended with " + std::to_string(code);
-  return {host,
-          Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
+  return {host, Error(agent::kind_of_exit(code), host.value + ": " + said)};
 }
 
 AccessOutcomes granted(const AgentOutputs& outputs) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "remote/agent_call.hpp"
@@ -41,8 +42,8 @@ Outcome<agent::JobNodeFacts> ask_node(ssh::Client& client, const ssh::Host& host
   return attempt([&] {
     const int code = results.front().exit.value().code();
     if (code != 0)
-      throw Error(ErrorKind::remote, "the agent ended with " + std::to_string(code) + ": " +
-                                         printable(err, kMaxComplaint));
+      throw Error(agent::kind_of_exit(code), "the agent ended with " + std::to_string(code) + ": " +
+                                                 printable(err, kMaxComplaint));
     return agent::parse_node_facts(out);
   });
 }

@@ -10,7 +10,7 @@
 #include "agent/files/receive.hpp"
 #include "agent/files/send.hpp"
 #include "agent/guard/node_activity.hpp"
-#include "agent/protocol/plan.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
@@ -109,14 +109,6 @@ int show_usage() {
   for (const Subcommand& subcommand : kSubcommands)
     std::fprintf(stderr, "fastgpu-agent %s %s\n", subcommand.name, subcommand.usage);
   return 2;
-}
-
-int exit_code(ErrorKind kind) {
-  if (kind == ErrorKind::usage) return 2;
-  if (kind == ErrorKind::not_found) return kNotThere;
-  if (kind == ErrorKind::denied) return 126;
-  if (kind == ErrorKind::capacity) return kNoRoom;
-  return 1;
 }
 
 /// Returns true if the call shows that a user's fastgpu is attending to this node.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
 #include "support/agent_job.hpp"

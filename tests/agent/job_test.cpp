@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/files.hpp"
 #include "support/agent_job.hpp"
 

@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
 #include "launcher/glance.hpp"
 #include "launcher/mpirun_engine.hpp"
+#include "launcher/node_refusal.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -197,6 +199,66 @@ TEST_CASE("an agent that cannot be installed, or does not help, is an error") {
     CHECK(std::string(error.what()).find("is missing or empty") != std::string::npos);
     CHECK(world.installed == 1);
   }
+}
+
+/// Three nodes, of which the last two have no folder of the job any more.
+struct RemovedJob {
+  Following following() {
+    return {client,
+            {{.name = {"n-0"}}, {.name = {"n-1"}}, {.name = {"n-2"}}},
+            {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}, {{"n-2"}, 2, 1}},
+            {{"0123456789abcdef"}, "train-1"},
+            {},
+            seen};
+  }
+
+  FakeSsh client{[](const FakeSsh::Seen& asked) -> FakeReply {
+    if (asked.host == "n-0") return {.out = data(0, "a") + rank_status(0) + job_status() + last()};
+    return {.exit = {.status = 127}, .err = "/root/x: its folder was removed\n"};
+  }};
+  Recorder seen;
+};
+
+/// Returns the refusal that the function throws.
+template <class Function>
+NodeRefusal refusal_of(const Function& function) {
+  try {
+    function();
+  } catch (const NodeRefusal& refusal) {
+    return refusal;
+  }
+  throw std::runtime_error("no node refused");
+}
+
+TEST_CASE("the nodes that have no such job any more are named by the error's type") {
+  const Cancel never;
+  RemovedJob world;
+  Following one = world.following();
+  SUBCASE("where all output is read") {
+    const NodeRefusal refusal = refusal_of([&] { one.read_all(never); });
+    CHECK(refusal.kind() == ErrorKind::not_found);
+    CHECK(refusal.nodes() == std::vector<NodeName>{{"n-1"}, {"n-2"}});
+    CHECK(std::string(refusal.what()) == "n-1: /root/x: its folder was removed");
+  }
+  SUBCASE("where an ended job is followed, whose outcome does not need them") {
+    CHECK_NOTHROW(one.run(never));
+    CHECK(one.report().launcher.has_value());
+    CHECK(refusal_of([&] { one.require_answers(); }).nodes() ==
+          std::vector<NodeName>{{"n-1"}, {"n-2"}});
+  }
+  CHECK(world.seen.logs[0] == "a");
+}
+
+TEST_CASE("a node whose agent cannot be installed may have the job all the same") {
+  UpgradedJob world;
+  world.refusal = Error(ErrorKind::transient, "the connection was lost");
+  FollowingOptions options;
+  options.agent = world.agent;
+  options.supervisor = NodeName{"n-1"};
+  const JobReport report = glance_at_nodes(
+      world.client, {{.name = {"n-0"}}, {.name = {"n-1"}}}, {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}},
+      {world.agent.hash, "train-1"}, std::chrono::seconds(10), options);
+  CHECK_FALSE(report.is_unknown);
 }
 
 TEST_CASE("each node speaks for its own ranks, and the first one for the job") {

@@ -8,6 +8,7 @@
 #include "cli/commands/job/merged_output.hpp"
 #include "cli/commands/job/recorded_job.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/removed_folders.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/process_names.hpp"
 
@@ -31,20 +32,11 @@ LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
   return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
 }
 
-/// Returns the reason why an ended job has no logs on a node any more: its folder there is not
-/// found. Returns any other error as it is.
+/// Returns the reason why an ended job has no logs on some nodes any more: its folder was removed
+/// there. Returns any other error as it is.
 Error removed_or(Context& context, const OpenJob& open, const Error& e) {
-  if (e.kind() != ErrorKind::not_found || !launcher::has_ended(open.job)) return e;
-  for (const launcher::NodeRanks& ranks : open.record.placement) {
-    const std::string& node = ranks.node.value;
-    if (!std::string_view(e.what()).starts_with(node + ": ")) continue;
-    return {ErrorKind::not_found,
-            "job " + open.job.id + " has ended, and its folder was removed from " + node +
-                ": the settings keep-jobs (now " + context.settings().find("keep-jobs").text +
-                ") and keep-jobs-for (now " + context.settings().find("keep-jobs-for").text +
-                ") limit how long it stays"};
-  }
-  return e;
+  const auto nodes = nodes_without_folder(open, e);
+  return nodes.empty() ? e : Error(e.kind(), text_of_removed_folder(context, open, nodes));
 }
 
 /// Reads the logs. Nodes that have another machine since the job ran there are not asked: throws
@@ -63,14 +55,15 @@ void read_logs(Context& context, const OpenJob& open, launcher::JobEngine& engin
   if (!missing.empty()) throw Error(ErrorKind::not_found, missing);
 }
 
-/// Shows the logs as a document: in the order of time, unless the job is followed.
+/// Shows the logs as a document: in the order of time, unless a running job is followed.
 int show_log_document(Context& context, const OpenJob& open, const JobOptions& options,
                       launcher::JobEngine& engine, const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id, words_for(open, options));
   MergedOutput merged(document);
   try {
+    const bool is_live = request.mode == launcher::LogMode::follow;
     read_logs(context, open, engine, request,
-              options.follow ? static_cast<launcher::JobObserver&>(document) : merged);
+              is_live ? static_cast<launcher::JobObserver&>(document) : merged);
     merged.finish();
   } catch (const Error& e) {
     merged.finish();
@@ -97,19 +90,20 @@ int run_logs(Context& context, const JobOptions& options) {
   require_begun(open);
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
+  const bool is_live = options.follow && !launcher::has_ended(open.job);
   launcher::LogRequest request{
       .rank = options.rank,
       .tail = tail_of(options),
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
-      .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
+      .mode = is_live ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
   if (context.ui().wants_document())
     return show_log_document(context, open, options, *engine, request);
   const RankLabels labels = labels_for(open, options);
   JobOutput output(context, labels, open.record.spec);
   MergedOutput merged(output);
   // Output that is there can be sorted; what comes live comes in order.
-  const bool is_sorted = labels != RankLabels::none && !options.follow;
+  const bool is_sorted = labels != RankLabels::none && !is_live;
   request.times = request.times || is_sorted;
   try {
     read_logs(context, open, *engine, request,

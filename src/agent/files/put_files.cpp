@@ -5,6 +5,7 @@
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/options.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/files.hpp"
 #include "agent/subcommands.hpp"
 

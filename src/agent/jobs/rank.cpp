@@ -34,6 +34,7 @@
 #include "agent/jobs/rank_lease.hpp"
 #include "agent/jobs/usage_sampler.hpp"
 #include "agent/options.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
 #include "agent/protocol/status.hpp"
@@ -438,7 +439,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
     end = run_program(directory, plan, place, logs, signals);
   } catch (const Error& e) {
     end.reason = e.what();
-    end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
+    end.how.code = e.kind() == ErrorKind::not_found ? kNotThere : kNotAllowed;
     note_in(logs.err, host_name() + ": " + end.reason + "\n");
   }
   settle_logs(logs);

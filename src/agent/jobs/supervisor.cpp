@@ -16,6 +16,7 @@
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_lease.hpp"
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/signals.hpp"
 #include "base/error.hpp"
 #include "process/child.hpp"
@@ -221,7 +222,7 @@ void supervise(const std::filesystem::path& directory, const JobPlan& plan,
     end = run_to_end(directory, plan, started);
   } catch (const Error& e) {
     end.reason = e.what();
-    end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
+    end.how.code = e.kind() == ErrorKind::not_found ? kNotThere : kNotAllowed;
   }
   end.ended = now_ns();
   status.commit(to_text(end));

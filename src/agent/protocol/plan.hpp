@@ -56,15 +56,6 @@ inline constexpr const char* kBatchEnd = "batch-end";
 inline constexpr const char* kRankTable = "rank-table.json";
 inline constexpr const char* kCommSecret = "comm-secret";
 
-/// The agent's exit code for a full disk, or another exhausted resource.
-inline constexpr int kNoRoom = 4;
-
-/// The agent's exit code if something is missing on the node, such as the job that was asked for.
-inline constexpr int kNotThere = 127;
-
-/// The agent's exit code for a job whose id another machine has given to one of its own.
-inline constexpr int kIdTaken = 6;
-
 /// The treatment of a rank when the disk of its logs is full.
 enum class OnFull : std::uint8_t {
   fail,  ///< The program gets the errors of its writes.

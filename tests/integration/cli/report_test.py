@@ -55,6 +55,27 @@ def test_a_report_shows_the_course_of_the_loss(user):
     assert_in("loss 0.8 to 0.5, from 0.5 to 0.8", text)
 
 
+@shared_cluster
+def test_a_job_whose_folder_was_removed_names_all_nodes_that_lack_it(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 2, ["sh", "-c", "echo rank $RANK"], "tidied"))
+    remove = ["sh", "-c", "rm -r ~/.fastgpu/jobs/tidied-1"]
+    for removed, rest in ((f"{name}-1", "[0] rank 0"), (f"{name}-0", "")):
+        user.run("exec", f"{name}/{removed}", "--", *remove)
+        lacking = f"{name}-1" if rest else f"{name}-[0-1]"
+        said = f"job tidied-1 has ended, and its folder was removed from {lacking}: the settings"
+        for words in (
+            ["logs", "tidied"],
+            ["logs", "tidied", "-f"],
+            ["logs", "tidied", "-o", "json"],
+        ):
+            done = user.refused(words, 5, said)
+            assert_in("rank 0" if rest else "", done.out.decode())
+        report = json.loads(user.run("report", "tidied", "-o", "json").out)
+        assert_equal(len(report["missing"]), 1, report["missing"])
+        assert_true(report["missing"][0].startswith(said), report["missing"])
+
+
 # Prints the processor time of its parent, the agent that runs the rank, in nanoseconds.
 SPENT = "read -r spent _ </proc/$PPID/schedstat; echo $spent; "
 
