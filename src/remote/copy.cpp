@@ -4,7 +4,7 @@
 #include <iterator>
 #include <memory>
 
-#include "base/file_status.hpp"
+#include "base/chosen_place.hpp"
 #include "base/utf8.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
@@ -53,24 +53,29 @@ std::filesystem::path place_for(const std::filesystem::path& destination, const 
   return place;
 }
 
+ChosenPlace chosen_destination(const std::filesystem::path& destination) {
+  return {.name = "the destination", .path = destination, .choice = "choose another one"};
+}
+
 /// Checks whether a copy can be assembled at the destination, before any host is contacted.
 void check_destination(const std::filesystem::path& destination, SourceCount count,
                        std::size_t hosts) {
-  if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
-  std::error_code failure;
-  std::filesystem::create_directories(destination, failure);
-  if (failure) throw system_error("making the directory " + destination.string(), failure.value());
-  const transfer::Staging trial{destination};
+  at_place(chosen_destination(destination), [&] {
+    if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
+    std::error_code failure;
+    std::filesystem::create_directories(destination, failure);
+    if (failure)
+      throw system_error("making the directory " + destination.string(), failure.value());
+    const transfer::Staging trial{destination};
+  });
 }
 
 /// Makes the same check without creating directories.
 void check_destination_only(const std::filesystem::path& destination, SourceCount count,
                             std::size_t hosts) {
-  if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
-  std::filesystem::path there = std::filesystem::absolute(destination);
-  while (!path_exists(there) && there.has_relative_path())
-    there = there.parent_path();
-  const transfer::Staging trial{there};
+  const ChosenPlace place = chosen_destination(destination);
+  if (hosts > 1) return require_writable_directory(place);
+  at_place(place, [&] { transfer::try_receiving(destination, {.count = count}); });
 }
 
 /// Runs a trial copy by the agent on every host.

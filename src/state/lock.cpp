@@ -13,11 +13,13 @@
 #include <sstream>
 #include <string>
 
+#include "base/chosen_place.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host_names.hpp"
 #include "base/units.hpp"
 #include "state/directory.hpp"
+#include "state/private_place.hpp"
 
 namespace fastgpu::state {
 namespace {
@@ -100,7 +102,7 @@ ClusterLock::ClusterLock(const Store& store, ClusterName cluster, fs::path path,
 ClusterLock::ClusterLock(const Store& store, const ClusterName& cluster, milliseconds timeout,
                          const Cancel& cancel)
     : ClusterLock(store, cluster, lock_file(store.directory(), cluster), {}) {
-  make_private_directory(path_.parent_path());
+  at_place(state_place(store.directory()), [&] { make_private_directory(path_.parent_path()); });
   const auto deadline = steady_clock::now() + timeout;
   for (;;) {
     file_ = attempt(path_);

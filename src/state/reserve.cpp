@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/chosen_place.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "state/private_place.hpp"
 
 namespace fastgpu::state {
 namespace {
@@ -49,7 +51,7 @@ bool can_reserve_again(const std::filesystem::path& log) noexcept {
 void require_room(const std::filesystem::path& directory) {
   struct statvfs system {};
   if (::statvfs(directory.c_str(), &system) != 0)
-    throw system_error("looking at " + directory.string(), errno);
+    throw Error(unusable(state_place(directory), system_error("looking at it", errno)));
   const Bytes free = free_bytes(system);
   if (free.count >= kLeastRoom && (system.f_files == 0 || system.f_favail > 0)) return;
   throw Error(ErrorKind::capacity, "the disk of the state directory " + directory.string() +

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/chosen_place.hpp"
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/file_status.hpp"
@@ -135,7 +136,9 @@ void use_write_ahead_log(SqliteConnection& connection) {
 
 void make_file(const fs::path& file) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) throw system_error("making the state database " + file.string(), errno);
+  if (!fd)
+    throw Error(unusable(state_place(file.parent_path()),
+                         system_error("making the state database " + file.string(), errno)));
 }
 
 /// Whether other processes may use the database. `alone` needs no space on the disk, while locking
@@ -191,7 +194,7 @@ bool may_write(const fs::path& path) {
 /// Returns false if the directory exists but is not accessible, or cannot be created on a read-only
 /// disk.
 bool prepare_directory(const fs::path& directory) try {
-  make_private_directory(directory);
+  at_place(state_place(directory), [&] { make_private_directory(directory); });
   const fs::path file = database_file(directory);
   return may_write(directory) && (!path_exists(file) || may_write(file));
 } catch (const Error& e) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "sample.hpp"
 #include "state/store.hpp"
@@ -46,9 +47,25 @@ TEST_CASE("a state directory that others may change is refused, with what to do"
 
 TEST_CASE("a path that is too long is shown in part, without advice about its owner") {
   const Error e = failure_of([] { require_private_place("/tmp/" + std::string(5'000, 'x')); });
+  CHECK(e.kind() == ErrorKind::usage);
   CHECK(mentions(e, "File name too long; choose another place with --state-dir"));
   CHECK_FALSE(mentions(e, "owner"));
   CHECK(std::string(e.what()).size() < 600);
+}
+
+TEST_CASE("a state directory that cannot be one is a usage error, without advice about its mode") {
+  const TempDirectory temp;
+  const fs::path file = temp.path() / "file";
+  std::ofstream(file) << "x";
+  REQUIRE(::chmod(file.c_str(), 0666) == 0);
+  for (const fs::path& path : {fs::path("/proc/x"), file, file / "below"}) {
+    CAPTURE(path.string());
+    const Error e = failure_of([&] { const Store store(path); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, "the state directory " + path.string() + " cannot be used: "));
+    CHECK(mentions(e, "choose another place with --state-dir"));
+    CHECK_FALSE(mentions(e, "chmod"));
+  }
 }
 
 TEST_CASE("a state directory of another account is refused, and none is made below one") {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/chosen_place.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/unique_fd.hpp"
@@ -50,7 +51,10 @@ FileSink::FileSink(fs::path directory, std::vector<std::string> names)
   fs::create_directory(directory_, failure);
   if (failure == std::errc::file_exists || failure == std::errc::not_a_directory)
     throw Error(ErrorKind::usage, "'" + directory_.string() + "' is not a directory");
-  if (failure) throw system_error("making " + directory_.string(), failure.value());
+  if (failure)
+    throw Error(
+        unusable({.name = "--outdir", .path = directory_, .choice = "choose another directory"},
+                 system_error("making the directory " + directory_.string(), failure.value())));
   for (std::size_t host = 0; host < names_.size(); ++host)
     for (const OutputChannel channel : {OutputChannel::out, OutputChannel::err})
       refuse_existing(file(host, channel));

@@ -7,10 +7,10 @@
 
 #include <cerrno>
 
+#include "base/chosen_place.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/unique_fd.hpp"
-#include "cli/commands/shared/out_directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -49,7 +49,7 @@ void check_out_file(const OutFile& out) {
   if (!fs::is_directory(directory, none))
     throw Error(ErrorKind::not_found, std::string(out.flag) + " '" + out.path +
                                           "': no such directory: " + directory.string());
-  check_can_write_in(std::string(out.flag) + " '" + out.path + "'", directory);
+  require_files_in({.name = std::string(out.flag), .path = out.path}, directory);
 }
 
 void publish_out_file(const fs::path& draft, const OutFile& out) {

@@ -17,7 +17,7 @@ struct OutFile {
 Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out);
 
 /// Throws ErrorKind::conflict if the file exists without --force, not_found if its directory is
-/// missing, and the error of the system if nothing can be written in it. To be called before the
+/// missing, and as require_files_in() if nothing can be written in it. To be called before the
 /// work whose result goes there.
 void check_out_file(const OutFile& out);
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/chosen_place.hpp"
 #include "base/files.hpp"
 #include "base/quote.hpp"
 #include "base/unique_fd.hpp"
@@ -30,7 +31,8 @@ void write_new(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file && errno == EEXIST)
     throw Error(ErrorKind::conflict, path + " already exists: move it, or choose another --file");
-  if (!file) throw system_error("writing " + path, errno);
+  if (!file)
+    throw Error(unusable({.name = "--file", .path = path}, system_error("making it", errno)));
   try {
     write_all(file.get(), text, "writing " + path);
   } catch (const Error&) {

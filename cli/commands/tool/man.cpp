@@ -2,6 +2,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/chosen_place.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/out_directory.hpp"
 #include "cli/program/app.hpp"
@@ -26,6 +27,7 @@ void write_page(const std::filesystem::path& directory, const std::string& name,
 
 int run(const ManOptions& options) {
   const std::filesystem::path directory(options.directory);
+  require_writable_directory({.name = "the directory", .path = directory});
   make_directories(directory);
   write_page(directory, "fastgpu", man_page_for_all(commands()));
   for (const CliCommand& command : commands())

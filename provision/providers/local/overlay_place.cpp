@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/cancel.hpp"
+#include "base/chosen_place.hpp"
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -98,10 +99,15 @@ std::optional<fs::path> find_storage(const LocalConfig& config) {
 
 std::string make_root_id(const LocalConfig& config) {
   if (const auto found = find_root_id(config)) return *found;
-  make_private_folder(config.root);
-  std::string id = random_hex(4);
-  replace_file(id_file(config), id + "\n", 0600, Durability::on_disk);
-  return id;
+  const ChosenPlace place{.name = "the folder of local nodes",
+                          .path = config.root,
+                          .choice = "choose another place with FASTGPU_LOCAL_DIR"};
+  return at_place(place, [&] {
+    make_private_folder(config.root);
+    std::string id = random_hex(4);
+    replace_file(id_file(config), id + "\n", 0600, Durability::on_disk);
+    return id;
+  });
 }
 
 fs::path choose_storage(const LocalConfig& config) {

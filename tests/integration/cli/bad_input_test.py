@@ -109,6 +109,29 @@ def test_no_rights(user):
         subprocess.run(["umount", "--recursive", "--lazy", whole], check=True)
 
 
+@shared_cluster
+def test_a_place_that_cannot_be_used_is_the_users_choice(user):
+    name = user.two_nodes()
+    file = user.folder / "file"
+    file.write_text("")
+    state = "--state-dir"
+    for place in ("/proc/x", "/proc", f"{file}/below", str(file), "/dev/null/x"):
+        own = {"FASTGPU_STATE_DIR": place}
+        for words in (["get", "clusters"], ["create", "cluster", "x"], ["run", "job", "--", "x"]):
+            user.refused(words, 2, "the state directory", place, state, environment=own)
+        if place != "/proc":
+            own = {"FASTGPU_LOCAL_DIR": place}
+            user.refused(["create", "cluster", "x"], 2, place, environment=own)
+        if place in ("/proc/x", f"{file}/below"):
+            user.refused(["exec", name, "--outdir", place, "--", "true"], 2, place)
+            user.refused(["cp", f"{name}/0:/etc/hostname", place], 2, "the destination", place)
+            user.refused(["cp", f"{name}:/etc/hostname", place], 2, "the destination", place)
+            user.refused(["cp", f"{name}:/etc/hostname", place, "--dry-run"], 2, place)
+            user.refused(["init", "job", "--file", place], 2, "--file", place)
+    user.refused(["report", "none-1", "--out", "/proc/x"], 2, "--out", "/proc/x")
+    user.refused(["get", "clusters"], 2, "HOME", environment={"FASTGPU_STATE_DIR": "", "HOME": ""})
+
+
 def test_no_room_for_the_state(user):
     small = user.tmpfs("small", "size=16k")
     user.refused(

@@ -30,7 +30,7 @@ TEST_CASE("a directory for outputs that cannot be one is refused before anything
   const AfterJobFlags flags{.fetch = {{"out"}}, .fetch_to = "/dev/null", .notify = ""};
   const Error e = failure_of([&] { after_job_of(flags, {}); });
   CHECK(e.kind() == ErrorKind::usage);
-  CHECK(mentions(e, "run job: --fetch-to /dev/null: /dev/null is not a directory"));
+  CHECK(mentions(e, "run job: --fetch-to /dev/null cannot be used: /dev/null is not a directory"));
 }
 
 TEST_CASE("every flag for a path on the nodes refuses what the nodes would not expand") {
@@ -50,7 +50,8 @@ TEST_CASE("a directory for a post-mortem that cannot be one is refused before an
   const Error e = failure_of([&] {
     session.run({"run", "job", "x", "--post-mortem", "/dev/null", "--", "true"});
   });
-  CHECK(mentions(e, "run job: --post-mortem /dev/null: /dev/null is not a directory"));
+  CHECK(
+      mentions(e, "run job: --post-mortem /dev/null cannot be used: /dev/null is not a directory"));
 }
 
 TEST_SUITE_END();

@@ -39,8 +39,10 @@ TEST_CASE("what cannot be a directory is refused with the flag and the reason, i
   CHECK(std::string(refusal(file).what()).find(file + " is not a directory") != std::string::npos);
   CHECK(std::string(refusal(file + "/below").what()).find(file + " is not a directory") !=
         std::string::npos);
-  CHECK(std::string(refusal("/proc/new").what()).find("nothing can be written in /proc") !=
-        std::string::npos);
+  CHECK(std::string(refusal("/proc/new").what()) ==
+        "run job: --fetch-to /proc/new cannot be used: nothing can be written in /proc: No such "
+        "file or directory; choose another place");
+  CHECK(refusal("/proc/new").kind() == ErrorKind::usage);
   for (const std::string path : {"~", "~/out"})
     CHECK(std::string(refusal(path).what()) ==
           "run job: --fetch-to " + path +
@@ -53,7 +55,9 @@ TEST_CASE("what cannot be a directory is refused with the flag and the reason, i
 TEST_CASE("a file in a directory that takes no files is refused before the work for it") {
   const Error e = failure_of([] { check_out_file({.path = "/proc/new.xml", .flag = "--junit"}); });
   CHECK(std::string(e.what()) ==
-        "--junit '/proc/new.xml': nothing can be written in /proc: No such file or directory");
+        "--junit /proc/new.xml cannot be used: nothing can be written in /proc: No such file or "
+        "directory; choose another place");
+  CHECK(e.kind() == ErrorKind::usage);
 }
 
 TEST_CASE("a directory that cannot be made any more is an error of the system with its path") {
