@@ -24,7 +24,7 @@ Fault find_fault_in(const Step& step, std::size_t rank, std::size_t ranks,
                     const std::array<std::uint64_t, 3>& sizes) {
   for (const Part& part : {step.from, step.to}) {
     const std::uint64_t size = sizes.at(std::size_t(part.buffer));
-    if (part.count > 0 && (part.count > size || part.offset > size - part.count))
+    if (part.count > size || part.offset > size - part.count)
       return "elements " + std::to_string(part.offset) + " to " +
              std::to_string(part.offset + part.count) + " of a buffer of " + std::to_string(size);
   }

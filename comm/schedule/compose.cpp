@@ -41,27 +41,23 @@ std::vector<Piece> pieces_of(const Part& slice, Cut cut) {
 }
 
 void Writer::send(int peer, const Piece& piece) {
-  add({StepKind::send, Rank{peer}, piece.lane, piece.part, {}});
+  steps_.push_back({StepKind::send, Rank{peer}, piece.lane, piece.part, {}});
 }
 
 void Writer::receive(int peer, const Piece& piece) {
-  add({StepKind::receive, Rank{peer}, piece.lane, {}, piece.part});
+  steps_.push_back({StepKind::receive, Rank{peer}, piece.lane, {}, piece.part});
 }
 
 void Writer::receive_reduce(int peer, const Piece& piece) {
-  add({StepKind::receive_reduce, Rank{peer}, piece.lane, {}, piece.part});
+  steps_.push_back({StepKind::receive_reduce, Rank{peer}, piece.lane, {}, piece.part});
 }
 
 void Writer::copy(const Part& to, const Part& from) {
-  add({StepKind::copy, {}, 0, from, to});
+  if (to.count > 0) steps_.push_back({StepKind::copy, {}, 0, from, to});
 }
 
 void Writer::reduce(const Part& to, const Part& from) {
-  add({StepKind::reduce, {}, 0, from, to});
-}
-
-void Writer::add(const Step& step) {
-  if (step.from.count + step.to.count > 0) steps_.push_back(step);
+  if (to.count > 0) steps_.push_back({StepKind::reduce, {}, 0, from, to});
 }
 
 void append(Program& first, const Program& second) {

@@ -44,7 +44,8 @@ Part slices_of(const Part& whole, int first, int last, int slices) noexcept;
 Piece piece_of(const Part& slice, int index, Cut cut) noexcept;
 std::vector<Piece> pieces_of(const Part& slice, Cut cut);
 
-/// Adder of steps to a program; leaves out those of empty parts.
+/// Adder of steps to a program. A message of an empty part is a message, too: its peer may have
+/// another length there, and its note carries the call. Local steps of empty parts are left out.
 class Writer {
  public:
   explicit Writer(Program& program) : steps_(program.steps) {}
@@ -56,8 +57,6 @@ class Writer {
   void reduce(const Part& to, const Part& from);
 
  private:
-  void add(const Step& step);
-
   std::vector<Step>& steps_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <utility>
+#include <vector>
 
 namespace fastgpu::comm {
 namespace {
@@ -142,7 +143,9 @@ Program all_gather_blocks_by_doubling(RankPlace place, std::uint64_t block) {
   // The blocks of `number` ranks from `first` on, of which those after the last are the first ones.
   const auto runs = [&](int first, int number) {
     const int before_end = std::min(number, place.ranks - first);
-    return std::array{block_of(first, before_end), block_of(0, number - before_end)};
+    std::vector<Part> runs{block_of(first, before_end)};
+    if (number > before_end) runs.push_back(block_of(0, number - before_end));
+    return runs;
   };
   writer.copy(block_of(place.self, 1), {Buffer::input, 0, block});
   for (int has = 1; has < place.ranks; has *= 2) {

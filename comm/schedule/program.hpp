@@ -15,7 +15,7 @@ enum class Buffer : std::uint8_t {
   scratch  ///< Program::scratch elements that live as long as the collective.
 };
 
-/// A stretch of one buffer, in elements. May be empty; then its offset is meaningless.
+/// A stretch of one buffer, in elements. May be empty; then its offset is in the buffer, too.
 struct Part {
   Buffer buffer = Buffer::data;
   std::uint64_t offset = 0;

@@ -5,6 +5,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,6 +220,115 @@ TEST_CASE("more groups at a time than tags can name are refused on all ranks") {
   });
   for (const auto& outcome : outcomes)
     CHECK(!outcome);
+}
+
+TEST_CASE("a message without bytes is received by its own receive, begun before it or after") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 5s, shared_memory);
+    std::vector<int> got;
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      int value = 0;
+      const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+      for (int round = 0; round < 4; ++round) {
+        const bool is_sender_late = round % 2 == 0;
+        const bool is_long_way = round < 2;  // Else the messages move within the calls.
+        if (comm.rank() == Rank{0}) {
+          if (is_sender_late) comm.barrier();
+          value = round;
+          std::vector<Handle> sends;
+          if (is_long_way) {
+            sends.push_back(comm.start_send({}, {1}));
+            sends.push_back(comm.start_send(bytes, {1}));
+          } else {
+            comm.send({}, {1});
+            comm.send(bytes, {1});
+          }
+          if (!is_sender_late) comm.barrier();
+          for (Handle& send : sends)
+            send.wait();
+        } else {
+          std::vector<Handle> receives;
+          if (!is_sender_late) comm.barrier();
+          if (is_long_way || is_sender_late) {
+            receives.push_back(comm.start_receive({}, {0}));
+            receives.push_back(comm.start_receive(bytes, {0}));
+          }
+          if (is_sender_late) comm.barrier();
+          if (receives.empty()) {
+            comm.receive({}, {0});
+            comm.receive(bytes, {0});
+          }
+          for (Handle& receive : receives)
+            receive.wait();
+          got.push_back(value);
+        }
+      }
+    });
+    for (const auto& outcome : outcomes)
+      CHECK(!outcome);
+    CHECK(got == std::vector{0, 1, 2, 3});
+  }
+}
+
+TEST_CASE("a message with bytes is not received as one without, nor the other way round") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    for (const std::size_t sent : {0, 16}) {
+      auto ranks = communicators_in_process(2, 5s, shared_memory);
+      const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+        std::vector<std::byte> bytes(comm.rank() == Rank{0} ? sent : 16 - sent);
+        if (comm.rank() == Rank{0})
+          comm.send(bytes, {1});
+        else
+          comm.receive(bytes, {0});
+        comm.barrier();
+      });
+      CAPTURE(sent);
+      CHECK(mentions(failure_in(outcomes[1]), "it sent " + std::to_string(sent) + " bytes where " +
+                                                  std::to_string(16 - sent) + " were expected"));
+    }
+  }
+}
+
+TEST_CASE("a collective without elements on some ranks alone is found, whichever it is") {
+  const std::vector<std::function<void(Communicator&, std::span<float>)>> calls{
+      [](Communicator& comm, std::span<float> values) { comm.all_reduce(values, ReduceOp::sum); },
+      [](Communicator& comm, std::span<float> values) {
+        comm.broadcast(std::as_writable_bytes(values), {0});
+      },
+      [](Communicator& comm, std::span<float> values) {
+        std::vector<float> all(values.size() * static_cast<std::size_t>(comm.size()));
+        comm.all_gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
+      },
+      [](Communicator& comm, std::span<float> values) {
+        std::vector<float> all(values.size() * static_cast<std::size_t>(comm.size()));
+        comm.reduce_scatter(std::as_bytes(std::span(all)), std::as_writable_bytes(values),
+                            {ElementType::float32, ReduceOp::sum});
+      },
+      [](Communicator& comm, std::span<float> values) {
+        std::vector<float> out(values.size() * static_cast<std::size_t>(comm.size()));
+        std::vector<float> in(out.size());
+        comm.all_to_all(std::as_bytes(std::span(out)), std::as_writable_bytes(std::span(in)));
+      }};
+  for (std::size_t call = 0; call < calls.size(); ++call) {
+    for (const int size : {2, 3}) {
+      for (const bool has_rank_0_none : {true, false}) {
+        auto ranks = communicators_in_process(size, 20s);
+        const auto begin = std::chrono::steady_clock::now();
+        const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+          std::vector<float> values(4);
+          if ((comm.rank() == Rank{0}) == has_rank_0_none) values.clear();
+          calls[call](comm, values);
+          comm.barrier();
+        });
+        CAPTURE(call);
+        CAPTURE(size);
+        CAPTURE(has_rank_0_none);
+        for (const auto& outcome : outcomes)
+          CHECK(failure_in(outcome).kind() == ErrorKind::usage);
+        CHECK(std::chrono::steady_clock::now() - begin < 800ms);  // Before any look for deadlocks.
+      }
+    }
+  }
 }
 
 TEST_SUITE_END();
