@@ -1,7 +1,6 @@
 #include "comm/c_api/arguments.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,13 +12,14 @@ namespace {
 
 std::size_t bytes_of(const void* data, std::size_t count, int type, int blocks) {
   const std::size_t size = size_of(type_of(type));
-  const std::size_t most =
-      std::numeric_limits<std::size_t>::max() / size / static_cast<std::size_t>(blocks);
-  if (count > most) refuse("a count of " + std::to_string(count) + " is too large");
+  const std::size_t of_each = size * static_cast<std::size_t>(blocks);
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, of_each, &bytes))
+    refuse("a count of " + std::to_string(count) + " is too large");
   if (data == nullptr && count > 0) refuse("the data is NULL");
-  if (reinterpret_cast<std::uintptr_t>(data) % size != 0)
+  if ((reinterpret_cast<std::uintptr_t>(data) & (size - 1)) != 0)  // Sizes are powers of two.
     refuse("the data is not aligned for " + std::string(name_of(type_of(type))));
-  return count * size * static_cast<std::size_t>(blocks);
+  return bytes;
 }
 
 /// Returns `base`, overruled by "NAME=VALUE" up to a NULL. Calls `check` with the name of each that
@@ -57,6 +57,10 @@ Environment overruled(const Environment& base, const char* const* settings, Chec
 
 void refuse(const std::string& what) {
   throw Error(ErrorKind::usage, what);
+}
+
+void refuse_null(const char* name) {
+  refuse(std::string(name) + " is NULL");
 }
 
 ElementType type_of(int type) {

@@ -19,11 +19,12 @@ namespace fastgpu::comm::c_api {
 // All functions throw ErrorKind::usage, naming the value met.
 
 [[noreturn]] void refuse(const std::string& what);
+[[noreturn]] void refuse_null(const char* name);
 
 /// Returns what `pointer`, an argument called `name`, points to.
 template <class T>
 T& need(T* pointer, const char* name) {
-  if (pointer == nullptr) refuse(std::string(name) + " is NULL");
+  if (pointer == nullptr) refuse_null(name);
   return *pointer;
 }
 

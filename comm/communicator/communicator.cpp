@@ -1,9 +1,6 @@
 #include "comm/communicator/communicator.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
-#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -12,7 +9,6 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kMostPrograms = 256;
-constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
 
 Error wrong_length(const std::string& call, std::size_t bytes, const std::string& what) {
   return {ErrorKind::usage, call + ": " + std::to_string(bytes) + " bytes " + what};
@@ -33,55 +29,6 @@ std::shared_ptr<const std::vector<Rank>> everybody(int size) {
 }
 
 }  // namespace
-
-// ---- their numbers ----
-
-std::uint32_t Contexts::lowest_free(std::uint32_t least) const {
-  const std::lock_guard lock(mutex_);
-  while (least < kMostContexts && taken_[least])
-    ++least;
-  return least;
-}
-
-void Contexts::take(std::uint32_t number) {
-  const std::lock_guard lock(mutex_);
-  taken_[number] = true;
-}
-
-void Contexts::give_back(std::uint32_t number, std::uint64_t end) {
-  const std::lock_guard lock(mutex_);
-  taken_[number] = false;
-  end_ = std::max(end_, end);
-}
-
-std::uint64_t Contexts::end() const {
-  const std::lock_guard lock(mutex_);
-  return end_;
-}
-
-std::uint64_t CommunicatorNumber::tag_of(std::uint64_t sequence) noexcept {
-  const std::uint64_t call = begin_ + sequence;
-  end_ = std::max(end_, call + 1);
-  return std::uint64_t{number_} << 52 | call % kSequences << 28;
-}
-
-CommunicatorNumber::Start::Start(CommunicatorNumber& context, CallKind kind) : context_(context) {
-  const Beginning mine = kind == CallKind::message ? Beginning::message : Beginning::collective;
-  for (Beginning other = Beginning::nothing; !context_.beginning_.compare_exchange_weak(
-           other, mine, std::memory_order_acquire, std::memory_order_relaxed);
-       other = Beginning::nothing) {
-    if (other == Beginning::collective && mine == Beginning::collective)
-      throw Error(
-          ErrorKind::usage,
-          "two threads begin calls of one communicator at the same time: every rank makes the "
-          "same calls in the same order, so begin them all in one thread");
-    if (other != Beginning::nothing) std::this_thread::yield();
-  }
-}
-
-CommunicatorNumber::Start::~Start() {
-  context_.beginning_.store(Beginning::nothing, std::memory_order_release);
-}
 
 Communicator::Communicator(Connections connections)
     : Communicator(nullptr, everybody(connections.size),
@@ -312,11 +259,10 @@ std::optional<Communicator> Communicator::split(int color, int key) {
 
 // ---- what they have in common ----
 
-void Communicator::check_rank(std::string_view call, Rank rank) const {
-  if (rank.value < 0 || rank.value >= size())
-    throw Error(ErrorKind::usage, std::string(call) + ": there is no rank " +
-                                      std::to_string(rank.value) + " among " +
-                                      std::to_string(size()));
+void Communicator::refuse_rank(const char* call, Rank rank) const {
+  throw Error(ErrorKind::usage, std::string(call) + ": there is no rank " +
+                                    std::to_string(rank.value) + " among " +
+                                    std::to_string(size()));
 }
 
 Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
@@ -337,7 +283,7 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .reduction = call.reduction,
           .tag_base = context_->tag_of(call.sequence),
           .call = call,
-          .has_note = !direction,
+          .note = direction ? std::nullopt : std::optional(encode(call)),
           .part_of = part_of_,
           .offloaded = std::move(offloaded)};
 }
@@ -359,8 +305,8 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
   }
   if (programs_.size() == kMostPrograms) programs_.clear();
   PlannedCall planned = plan_for(call, self_, topology_, direction);
-  auto made = std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging,
-                                                      group_);
+  auto made = world_->engine.prepare({std::move(planned.program), planned.averaging, group_},
+                                     call.reduction.type);
   programs_.emplace(key, made);
   return made;
 }

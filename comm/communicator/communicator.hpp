@@ -2,19 +2,17 @@
 // between them.
 #pragma once
 
-#include <atomic>
-#include <bitset>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "comm/communicator/communicator_number.hpp"
 #include "comm/communicator/handle.hpp"
 #include "comm/communicator/mpi_collectives.hpp"
 #include "comm/engine/call.hpp"
@@ -23,71 +21,6 @@
 #include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm {
-
-/// Communicators of a job that may exist at a time.
-constexpr std::uint32_t kMostContexts = 4096;
-
-/// The numbers that this rank's communicators have in the tags of messages. Thread-safe.
-class Contexts {
- public:
-  /// The lowest number that is free and not below `least`; kMostContexts for none.
-  std::uint32_t lowest_free(std::uint32_t least) const;
-  void take(std::uint32_t number);
-  /// `end` is above every call's number in a tag that the communicator has used.
-  void give_back(std::uint32_t number, std::uint64_t end);
-  /// Returns the first call's number for a new communicator: late messages of earlier ones with the
-  /// same number are never taken for its own.
-  std::uint64_t end() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::bitset<kMostContexts> taken_{1};  ///< 0 is the whole job's.
-  std::uint64_t end_ = 0;
-};
-
-/// The number of one communicator, given back once the communicator is gone.
-class CommunicatorNumber {
- public:
-  CommunicatorNumber(Contexts* home, std::uint32_t number, std::uint64_t begin)
-      : home_(home), number_(number), begin_(begin), end_(begin) {
-    if (home_ != nullptr) home_->take(number);
-  }
-  ~CommunicatorNumber() {
-    if (home_ != nullptr) home_->give_back(number_, end_);
-  }
-  CommunicatorNumber(const CommunicatorNumber&) = delete;
-  CommunicatorNumber& operator=(const CommunicatorNumber&) = delete;
-
-  std::uint32_t number() const noexcept { return number_; }
-  /// Returns the first part of the message tags of a call. Called during a Start.
-  std::uint64_t tag_of(std::uint64_t sequence) noexcept;
-
-  /// Held while a thread gives a call its place in the order of calls: one thread at a time.
-  class Start {
-   public:
-    /// Throws ErrorKind::usage if another thread begins a collective call, too. A message waits:
-    /// several threads may begin messages.
-    Start(CommunicatorNumber& context, CallKind kind);
-    ~Start();
-    Start(const Start&) = delete;
-    Start& operator=(const Start&) = delete;
-
-   private:
-    CommunicatorNumber& context_;
-  };
-
- private:
-  /// The call that a thread is about to begin.
-  enum class Beginning : std::uint8_t { nothing, message, collective };
-
-  Contexts* home_;  ///< Null for that of the whole job.
-  std::uint32_t number_;
-  std::uint64_t begin_;
-  std::uint64_t end_;  ///< Written during a Start.
-  /// A lock of one atomic operation, where a mutex takes two: it is held for less than a
-  /// microsecond, and hardly ever by two threads.
-  std::atomic<Beginning> beginning_ = Beginning::nothing;
-};
 
 /// Every rank makes the same collective calls in the same order; a call blocks until this rank's
 /// part is done, and its `start_` twin returns a handle to wait for. Ranks that differ get
@@ -272,7 +205,10 @@ class Communicator {
   bool is_offloaded(const Call& call) const {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }
-  void check_rank(std::string_view call, Rank rank) const;
+  void check_rank(const char* call, Rank rank) const {
+    if (rank.value < 0 || rank.value >= size()) refuse_rank(call, rank);
+  }
+  [[noreturn]] void refuse_rank(const char* call, Rank rank) const;
   Rank world_rank(Rank rank) const { return (*group_)[static_cast<std::size_t>(rank.value)]; }
   std::uint32_t agree_on_context(std::uint32_t wanted);
   void run(Work&& work, Reminder* reminder = nullptr);

@@ -172,14 +172,14 @@ std::string describe(const Call& call) {
   return "unknown collective";
 }
 
-void check_same(const CallOf& mine, const NoteOf& theirs) {
-  const Note note = encode(mine.call);
+void check_same(const NoteOf& mine, const NoteOf& theirs) {
   // By memcmp: the == of arrays of bytes compares one byte after the other.
-  if (std::memcmp(note.data(), theirs.note.data(), note.size()) == 0) return;
-  throw Error(ErrorKind::usage, "rank " + std::to_string(theirs.rank.value) + " is in " +
-                                    describe(decode(theirs.note, theirs.rank)) + ", but rank " +
-                                    std::to_string(mine.rank.value) + " is in " +
-                                    describe(mine.call) +
+  if (std::memcmp(mine.note.data(), theirs.note.data(), kNoteBytes) == 0) return;
+  const auto what_is_in = [](const NoteOf& one) {
+    return "rank " + std::to_string(one.rank.value) + " is in " +
+           describe(decode(one.note, one.rank));
+  };
+  throw Error(ErrorKind::usage, what_is_in(theirs) + ", but " + what_is_in(mine) +
                                     ": every rank must make the same calls in the same order");
 }
 

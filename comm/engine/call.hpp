@@ -64,17 +64,13 @@ Note encode(const Call& call);
 /// Returns "all_reduce number 7 (sum of 10 float32)".
 std::string describe(const Call& call);
 
-/// A rank and its present call.
-struct CallOf {
-  Rank rank{};
-  Call call{};
-};
+/// A rank and the note of its present call.
 struct NoteOf {
   Rank rank{};
   const Note& note;
 };
 
 /// Throws ErrorKind::usage, naming both ranks and both calls, if `theirs` is not `mine`.
-void check_same(const CallOf& mine, const NoteOf& theirs);
+void check_same(const NoteOf& mine, const NoteOf& theirs);
 
 }  // namespace fastgpu::comm

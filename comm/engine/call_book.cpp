@@ -31,10 +31,10 @@ void CallBook::open(std::uint64_t number) {
   chapter.recent.clear();
 }
 
-void CallBook::begin(std::uint64_t number, const Call& call) {
+void CallBook::begin(std::uint64_t number, const Note& note) {
   Chapter& chapter = chapter_of(number);
   if (chapter.recent.empty()) chapter.recent.resize(kRecent);
-  chapter.recent[number % kRecent] = {number, call};
+  chapter.recent[number % kRecent] = {number, note};
   chapter.next = number + 1;
   if (early_.empty()) return;
   std::vector<Early> due;
@@ -44,7 +44,7 @@ void CallBook::begin(std::uint64_t number, const Call& call) {
     return true;
   });
   for (const Early& early : due)
-    check_same({self_, call}, {early.from, early.note});
+    check_same({self_, note}, {early.from, early.note});
 }
 
 void CallBook::on_note(std::uint64_t number, Rank from, const Note& note) {
@@ -55,7 +55,7 @@ void CallBook::on_note(std::uint64_t number, Rank from, const Note& note) {
   }
   if (chapter.recent.empty()) return;
   const Known& known = chapter.recent[number % kRecent];
-  if (known.number == number) check_same({self_, known.call}, {from, note});
+  if (known.number == number) check_same({self_, known.note}, {from, note});
 }
 
 }  // namespace fastgpu::comm

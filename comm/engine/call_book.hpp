@@ -21,7 +21,7 @@ class CallBook {
 
   /// Throws ErrorKind::usage, naming the other rank and both calls, where one that was ahead of
   /// this rank has called something else.
-  void begin(std::uint64_t number, const Call& call);
+  void begin(std::uint64_t number, const Note& note);
 
   /// Throws as above; a rank that is ahead is believed until this one gets there, and one that is
   /// more than a thousand calls behind is not looked at.
@@ -30,7 +30,7 @@ class CallBook {
  private:
   struct Known {
     std::uint64_t number = UINT64_MAX;
-    Call call{};
+    Note note{};
   };
   /// The calls of one communicator.
   struct Chapter {

@@ -1,18 +1,28 @@
 #include "comm/engine/direct_run.hpp"
 
-#include <algorithm>
-
 namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kMostScratch = 64 << 10;
 
-bool has_message(const Step& step) noexcept {
-  return step.kind != StepKind::copy && step.kind != StepKind::reduce;
+bool has_message(StepKind kind) noexcept {
+  return kind != StepKind::copy && kind != StepKind::reduce;
 }
 
-Rank world_rank(const Work& work, Rank rank) {
-  return (*work.program->group)[static_cast<std::size_t>(rank.value)];
+/// Adds what a send or a receive needs. Returns false if its message is too long.
+bool add_message(DirectStep& step, const PreparedProgram& prepared, std::size_t element,
+                 const Routes& routes) {
+  const Step& what = prepared.program.steps[step.step];
+  const Part& part = what.kind == StepKind::send ? what.from : what.to;
+  step.peer = (*prepared.group)[static_cast<std::size_t>(what.peer.value)];
+  const EngineRoute& route = routes.to(step.peer);
+  step.transport = route.transport.get();
+  step.end_of_tag = first_tag(0, what.lane).value | prepared.number[step.step];
+  step.buffer = part.buffer;
+  step.begin = part.count > 0 ? part.offset * element : 0;
+  step.size = part.count * element;
+  const std::size_t most = route.capabilities.most_now;
+  return most > 0 && step.size <= most;
 }
 
 /// Returns memory of a size that is in `buffer`, which grows where it is too short.
@@ -21,70 +31,69 @@ std::span<std::byte> memory_in(std::vector<std::byte>& buffer, std::size_t bytes
   return std::span(buffer).first(bytes);
 }
 
-std::size_t scratch_bytes(const Work& work) {
-  return work.program->program.scratch * size_of(work.reduction.type);
-}
-
 }  // namespace
 
-bool DirectRun::suits(const Work& work, const Routes& routes) {
-  const PreparedProgram& prepared = *work.program;
-  const std::vector<Step>& steps = prepared.program.steps;
-  if (work.offloaded || work.is_courtesy || prepared.averaging == Averaging::before ||
-      steps.size() != prepared.order.size() || scratch_bytes(work) > kMostScratch)
-    return false;
-  const std::size_t element = size_of(work.reduction.type);
-  return std::ranges::all_of(steps, [&](const Step& step) {
-    if (!has_message(step)) return true;
-    const Part& part = step.kind == StepKind::send ? step.from : step.to;
-    const std::size_t most = routes.to(world_rank(work, step.peer)).capabilities.most_now;
-    return most > 0 && part.count * element <= most;
-  });
+std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepared,
+                                                    std::size_t element, const Routes& routes) {
+  const Program& program = prepared.program;
+  const bool is_in_order = prepared.order.size() == program.steps.size();
+  if (prepared.averaging == Averaging::before || !is_in_order ||
+      program.scratch * element > kMostScratch)
+    return std::nullopt;
+  std::vector<DirectStep> steps;
+  for (const StepIndex index : prepared.order) {
+    const StepKind kind = program.steps[index].kind;
+    DirectStep step{.step = index,
+                    .kind = kind,
+                    .carries_note = prepared.carries_note[index],
+                    .is_sum = prepared.is_sum[index]};
+    if (has_message(kind) && !add_message(step, prepared, element, routes)) return std::nullopt;
+    steps.push_back(step);
+  }
+  return steps;
 }
 
-DirectRun::DirectRun(const Work& work, const Routes& routes, std::vector<std::byte>& scratch)
+DirectRun::DirectRun(const Work& work, std::vector<std::byte>& scratch)
     : work_(work),
-      routes_(routes),
-      scratch_(memory_in(scratch, scratch_bytes(work))),
-      memory_(work, scratch_) {
-  if (work.has_note) note_ = encode(work.call);
-}
+      steps_(*work.program->direct),
+      scratch_(memory_in(scratch, work.program->program.scratch * size_of(work.reduction.type))),
+      memory_(work, scratch_) {}
 
 bool DirectRun::advance() {
-  const std::vector<StepIndex>& order = work_.program->order;
-  for (; next_ < order.size(); ++next_) {
-    if (!run(order[next_])) return false;
-    memory_.finish(order[next_]);
-    if (next_ + 1 == order.size()) memory_.finish_all();
+  for (; next_ < steps_.size(); ++next_) {
+    const DirectStep& step = steps_[next_];
+    if (!run(step)) return false;
+    if (step.is_sum) memory_.finish(step.step);
+    if (next_ + 1 == steps_.size()) memory_.finish_all();
   }
   return true;
 }
 
-bool DirectRun::run(StepIndex step) {
-  const Step& what = work_.program->program.steps[step];
-  if (what.kind == StepKind::send) return send(step);
-  if (has_message(what)) return receive(step);
-  memory_.run(what);
+bool DirectRun::run(const DirectStep& step) {
+  if (step.kind == StepKind::send) return send(step);
+  if (step.transport != nullptr) return receive(step);
+  memory_.run(work_.program->program.steps[step.step]);
   return true;
 }
 
-bool DirectRun::send(StepIndex step) {
-  const Step& what = work_.program->program.steps[step];
-  Outgoing message{.peer = world_rank(work_, what.peer),
-                   .tag = tag_of(work_, step),
-                   .bytes = memory_.readable(what.from),
+bool DirectRun::send(const DirectStep& step) {
+  const std::span<const std::byte> all =
+      step.buffer == Buffer::input ? work_.input : memory_.writable(step.buffer);
+  Outgoing message{.peer = step.peer,
+                   .tag = {work_.tag_base | step.end_of_tag},
+                   .bytes = all.subspan(step.begin, step.size),
+                   .note = step.carries_note && work_.note ? &*work_.note : nullptr,
                    .is_reduced = is_reduction(work_.call.kind)};
-  if (work_.has_note && work_.program->carries_note[step]) message.note = &note_;
-  return routes_.to(message.peer).transport->send_now(message);
+  return step.transport->send_now(message);
 }
 
-bool DirectRun::receive(StepIndex step) {
-  const Step& what = work_.program->program.steps[step];
-  Incoming message{.peer = world_rank(work_, what.peer),
-                   .tag = tag_of(work_, step),
-                   .sink = {.memory = memory_.bytes(what.to)}};
-  if (what.kind == StepKind::receive_reduce) message.sink.reduction = work_.reduction;
-  return routes_.to(message.peer).transport->receive_now(message);
+bool DirectRun::receive(const DirectStep& step) {
+  const std::span<std::byte> all = memory_.writable(step.buffer);
+  Incoming message{.peer = step.peer,
+                   .tag = {work_.tag_base | step.end_of_tag},
+                   .sink = {.memory = all.subspan(step.begin, step.size)}};
+  if (step.kind == StepKind::receive_reduce) message.sink.reduction = work_.reduction;
+  return step.transport->receive_now(message);
 }
 
 }  // namespace fastgpu::comm

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,16 +12,18 @@
 
 namespace fastgpu::comm {
 
-/// A run of a work's steps in their order (PreparedProgram::order), by transports that move short
-/// messages within a call. Nothing knows of it but its caller: it may stop after any step, and an
-/// operation goes on from there.
+/// Returns the steps of a program of elements of so many bytes in its order
+/// (PreparedProgram::order); absent unless all its messages are short, and there are few of them.
+std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepared,
+                                                    std::size_t element, const Routes& routes);
+
+/// A run of a work's direct steps, by transports that move short messages within a call. Nothing
+/// knows of it but its caller: it may stop after any step, and an operation goes on from there.
 class DirectRun {
  public:
-  /// Returns whether all messages of a work are short enough, and there are few of them.
-  static bool suits(const Work& work, const Routes& routes);
-
-  /// Borrows all. `scratch` is the memory for the work's scratch elements, whatever its size.
-  DirectRun(const Work& work, const Routes& routes, std::vector<std::byte>& scratch);
+  /// Borrows all. The work's program has direct steps. `scratch` is the memory for its scratch
+  /// elements, whatever its size.
+  DirectRun(const Work& work, std::vector<std::byte>& scratch);
 
   /// Runs the next steps. Returns whether all are done; false if a message has not come yet, or
   /// could not be sent.
@@ -31,15 +34,14 @@ class DirectRun {
   std::span<const std::byte> scratch() const noexcept { return scratch_; }
 
  private:
-  bool run(StepIndex step);
-  bool send(StepIndex step);
-  bool receive(StepIndex step);
+  bool run(const DirectStep& step);
+  bool send(const DirectStep& step);
+  bool receive(const DirectStep& step);
 
   const Work& work_;
-  const Routes& routes_;
+  const std::vector<DirectStep>& steps_;
   std::span<std::byte> scratch_;
   StepMemory memory_;
-  Note note_{};
   std::size_t next_ = 0;  ///< A place in the order.
 };
 

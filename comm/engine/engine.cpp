@@ -11,6 +11,7 @@
 #include "comm/common/deadline.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/start_thread.hpp"
+#include "comm/engine/direct_run.hpp"
 #include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm {
@@ -57,13 +58,12 @@ Engine::Engine(Connections connections)
   if (runner_.routes().move_only_when_called()) drive_in_background();
 }
 
-void Engine::check_forked() const {
-  if (is_forked())
-    throw Error(ErrorKind::usage,
-                "this process was forked from rank " + std::to_string(self_.value) +
-                    ", and is no rank itself: only rank " + std::to_string(self_.value) +
-                    " may use what it has joined. Start workers that need it anew, not by fork "
-                    "(multiprocessing: \"spawn\")");
+void Engine::refuse_forked() const {
+  throw Error(ErrorKind::usage,
+              "this process was forked from rank " + std::to_string(self_.value) +
+                  ", and is no rank itself: only rank " + std::to_string(self_.value) +
+                  " may use what it has joined. Start workers that need it anew, not by fork "
+                  "(multiprocessing: \"spawn\")");
 }
 
 Engine::~Engine() {
@@ -97,6 +97,12 @@ bool Engine::do_all_threads_wait() const {
 void Engine::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
   const Lock lock = enter();
   runner_.expect_calls(communicator, begin);
+}
+
+std::shared_ptr<const PreparedProgram> Engine::prepare(PreparedProgram program,
+                                                       ElementType type) const {
+  program.direct = direct_steps(program, size_of(type), runner_.routes());
+  return std::make_shared<const PreparedProgram>(std::move(program));
 }
 
 std::shared_ptr<Operation> Engine::start(Work work) {

@@ -51,7 +51,9 @@ class Engine final : private RunnerEvents {
   /// Returns whether this process is a child of the rank.
   bool is_forked() const noexcept { return fork_guard_->is_child(); }
   /// Throws ErrorKind::usage if so.
-  void check_forked() const;
+  void check_forked() const {
+    if (is_forked()) refuse_forked();
+  }
 
   Rank rank() const noexcept { return self_; }
   const Topology& topology() const noexcept { return topology_; }
@@ -61,6 +63,9 @@ class Engine final : private RunnerEvents {
 
   /// Notes that a communicator of this number was made, whose calls are counted from `begin`.
   void expect_calls(std::uint32_t communicator, std::uint64_t begin);
+
+  /// Makes a program ready to be run with elements of a type, directly if it can be.
+  std::shared_ptr<const PreparedProgram> prepare(PreparedProgram program, ElementType type) const;
 
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
@@ -114,6 +119,7 @@ class Engine final : private RunnerEvents {
   std::string report_of_device_memory() const;
 
  private:
+  [[noreturn]] void refuse_forked() const;
   using Lock = SleepWatch::Lock;
 
   void operations_ended() noexcept override;

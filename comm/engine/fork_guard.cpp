@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
+
+#include "comm/common/process_end.hpp"
 
 namespace fastgpu::comm {
 
@@ -36,8 +39,19 @@ class ForkGuards {
     std::erase(guards_, guard);
   }
 
+  /// Ends the connections of all ranks of this process, as its end would. Where another thread is
+  /// about to open or close one, the process's end follows soon.
+  static void end_connections() {
+    const std::unique_lock lock(all().mutex_, std::try_to_lock);
+    if (!lock) return;
+    for (const ForkGuard* const guard : all().guards_)
+      for (const int descriptor : guard->descriptors_)
+        ::shutdown(descriptor, SHUT_WR);  // Fails on what is no socket, which does not matter.
+  }
+
  private:
   ForkGuards() {
+    before_process_ends(&ForkGuards::end_connections);
     ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
                      [] {
                        for (ForkGuard* const guard : all().guards_)

@@ -22,11 +22,8 @@ constexpr std::size_t kFewSteps = 64;
 // ---- the memory of steps ----
 
 std::span<std::byte> StepMemory::bytes(const Part& part) const {
-  const std::size_t begin = part.offset * element_;
-  const std::size_t size = part.count * element_;
   assert(part.buffer != Buffer::input);  // Programs do not write what is only read.
-  return part.buffer == Buffer::data ? work_.data.subspan(begin, size)
-                                     : scratch_.subspan(begin, size);
+  return writable(part.buffer).subspan(part.offset * element_, part.count * element_);
 }
 
 std::span<const std::byte> StepMemory::readable(const Part& part) const {
@@ -65,7 +62,6 @@ void Operation::reset(Work work) {
   const StepLists& before = prepared.dependencies.before;
   left_ = prepared.program.steps.size();
   scratch_.resize(prepared.program.scratch * size_of(work_.reduction.type));
-  if (work_.has_note) note_ = encode(work_.call);
   sendings_.assign(prepared.sends, {});
   receivings_.assign(prepared.receives, {});
   is_on_its_way_.assign(left_, false);
@@ -122,7 +118,7 @@ Sending& Operation::sending(StepIndex step) {
   sending.bytes = memory().readable(what.from);
   sending.priority = work_.priority;
   sending.is_reduced = is_reduction(work_.call.kind);
-  sending.note = work_.has_note && work_.program->carries_note[step] ? &note_ : nullptr;
+  sending.note = work_.note && work_.program->carries_note[step] ? &*work_.note : nullptr;
   sending.operation = this;
   sending.step = step;
   is_on_its_way_[step] = true;

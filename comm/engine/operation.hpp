@@ -26,9 +26,9 @@ struct Work {
   Reduction reduction{};       ///< The operation and the type of the elements.
   std::uint64_t tag_base = 0;  ///< The beginning of every message's tag.
   Call call{};
+  std::optional<Note> note{};     ///< The call for other ranks; absent: they expect no note.
   std::int32_t priority = 0;      ///< The priority of its messages: a higher one overtakes.
   bool is_courtesy = false;       ///< True for a message to a rank that may end without it.
-  bool has_note = true;           ///< True if other ranks get a note of the call and expect one.
   const char* part_of = nullptr;  ///< What the program knows of this call; null: the call itself.
   std::shared_ptr<OffloadedCollective>
       offloaded{};  ///< Runs it instead of the program, which is empty.
@@ -43,6 +43,10 @@ class StepMemory {
   StepMemory(const Work& work, std::span<std::byte> scratch)
       : work_(work), scratch_(scratch), element_(size_of(work.reduction.type)) {}
 
+  /// Returns a whole buffer that programs write: the data, or the scratch elements.
+  std::span<std::byte> writable(Buffer buffer) const noexcept {
+    return buffer == Buffer::data ? work_.data : scratch_;
+  }
   std::span<std::byte> bytes(const Part& part) const;
   std::span<const std::byte> readable(const Part& part) const;
 
@@ -141,8 +145,7 @@ class Operation {
 
   Work work_;
   std::vector<std::byte> scratch_;
-  std::vector<std::byte> divided_;  ///< The input of an average that is divided first.
-  Note note_{};
+  std::vector<std::byte> divided_;        ///< The input of an average that is divided first.
   std::vector<std::uint32_t> waits_for_;  ///< The number of steps that each step waits for.
   std::vector<StepIndex> ready_;
   std::size_t next_ready_ = 0;

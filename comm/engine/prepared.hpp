@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "comm/engine/direct_step.hpp"
 #include "comm/schedule/dependencies.hpp"
 #include "comm/schedule/program.hpp"
 
@@ -43,6 +45,9 @@ struct PreparedProgram {
   /// The order for a rank that waits for one step at a time: what can be sent goes before each
   /// receive. Empty for programs of more than kMostInOrder steps.
   std::vector<StepIndex> order;
+  /// The steps in this order if all messages are short enough to be moved within a call, and there
+  /// are few. Set by Engine::prepare, which knows the transports.
+  std::optional<std::vector<DirectStep>> direct;
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
 

@@ -3,12 +3,14 @@
 #include <new>
 #include <utility>
 
+#include "base/available_memory.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::comm {
 
 std::span<std::byte> PrivateHeap::allocate(std::size_t bytes) {
+  check_available_memory(Bytes{bytes}, "memory");
   try {
     auto memory = std::make_unique<std::byte[]>(bytes);
     const std::span<std::byte> result(memory.get(), bytes);

@@ -70,7 +70,7 @@ void Runner::noted(Rank from, MessageTag tag, const Note& note) {
 /// Holds the call against what ranks that are ahead have called. A difference is trouble.
 void Runner::begin_call(const Work& work) {
   try {
-    calls_.begin(call_number({work.tag_base}), work.call);
+    calls_.begin(call_number({work.tag_base}), *work.note);
   } catch (const Error& e) {
     if (!trouble_) trouble_ = e;
   }
@@ -160,10 +160,10 @@ bool Runner::receive_now(Incoming& message) {
 
 std::shared_ptr<Operation> Runner::run_or_start(Work&& work, const std::function<bool()>& wait) {
   look_now_and_then();
-  if (!is_clear() || !DirectRun::suits(work, routes_)) return start(std::move(work));
-  if (work.has_note) begin_call(work);
+  if (!is_clear() || !work.program->direct || work.is_courtesy) return start(std::move(work));
+  if (work.note) begin_call(work);
   if (trouble_) return start(std::move(work));  // It fails.
-  DirectRun run(work, routes_, direct_scratch_);
+  DirectRun run(work, direct_scratch_);
   const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
   bool is_done = run.advance();
   while (!is_done && may_go_on() && wait())
@@ -196,7 +196,7 @@ std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
     if (!begun.steps.empty()) {
       operation->skip(begun.steps, begun.scratch);
       settle();
-    } else if (what.has_note) {
+    } else if (what.note) {
       begin_call(what);
     }
     if (trouble_) throw CausedError(*trouble_);

@@ -116,7 +116,7 @@ void StallDetector::check_silence_of(Operation& operation, Clock::time_point now
       std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
   if (operation.next_warning == 0ms) operation.next_warning = limits_.silence;
   if (silence >= operation.next_warning && silence < limits_.timeout)
-    warn_of_silence(operation, silence);
+    warn_of_silence(operation, now);
   if (silence >= limits_.timeout && !pending.empty()) ask_and_accuse(operation, silence);
   if (silence >= limits_.timeout && operation.work().offloaded) fail_offloaded(operation);
 }
@@ -146,13 +146,19 @@ void StallDetector::check_hosts(Clock::time_point now) {
 
 /// Warns of a rank that lives, as its connection does: it computes for long, is stopped, or waits
 /// elsewhere.
-void StallDetector::warn_of_silence(Operation& operation, std::chrono::milliseconds silence) {
+void StallDetector::warn_of_silence(Operation& operation, Clock::time_point now) {
+  const auto silence =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
   operation.next_warning = 3 * silence;
   const auto pending = operation.pending();
   if (operation.work().part_of != nullptr || pending.empty()) return;
   const auto silent = std::ranges::find_if(
       pending, [&](const Pending& message) { return waits_.answer_of(message.peer) == nullptr; });
   const Pending& shown = silent == pending.end() ? pending.front() : *silent;
+  // Many operations may wait for one rank, which is one thing to know.
+  Clock::time_point& next = next_warning_of_[shown.peer];
+  if (now < next) return;
+  next = operation.seen_at + operation.next_warning;
   const WaitReport* const answer = waits_.answer_of(shown.peer);
   warnings_.push_back(
       "rank " + std::to_string(shown.peer.value) +

@@ -79,7 +79,7 @@ class StallDetector {
   void check_for_deadlock(Clock::time_point now, bool is_waiting);
   void check_hosts(Clock::time_point now);
   void check_silence_of(Operation& operation, Clock::time_point now);
-  void warn_of_silence(Operation& operation, std::chrono::milliseconds silence);
+  void warn_of_silence(Operation& operation, Clock::time_point now);
   void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
   [[noreturn]] void fail_offloaded(const Operation& operation) const;
 
@@ -95,6 +95,7 @@ class StallDetector {
   std::map<Rank, Unacknowledged> unacknowledged_;
   std::set<Rank> asked_;     ///< Ranks that were asked before one is accused, since the last move.
   std::set<Rank> answered_;  ///< Ranks that have answered that they wait.
+  std::map<Rank, Clock::time_point> next_warning_of_;  ///< No rank is warned of again before.
   std::vector<std::string> warnings_;
 };
 

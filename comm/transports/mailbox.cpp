@@ -1,6 +1,5 @@
 #include "comm/transports/mailbox.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <type_traits>
@@ -32,30 +31,6 @@ Descriptor::Terms Descriptor::terms() const noexcept {
   return terms;
 }
 
-std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t descriptor) const noexcept {
-  std::byte* const slot = slots_[descriptor % kDescriptors].bytes;
-  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Descriptor, stamp)));
-}
-
-bool Mailbox::has_room() noexcept {
-  if (sender_.descriptors - seen_dropped_.descriptors < kDescriptors) return true;
-  seen_dropped_.descriptors = descriptors_dropped_.load(std::memory_order_acquire);
-  return sender_.descriptors - seen_dropped_.descriptors < kDescriptors;
-}
-
-void Mailbox::put(Descriptor descriptor) noexcept {
-  assert(has_room());
-  const std::uint64_t at = sender_.descriptors++;
-  std::byte* const slot = slots_[at % kDescriptors].bytes;
-  constexpr std::size_t kStamp = offsetof(Descriptor, stamp);
-  const auto* from = reinterpret_cast<const std::byte*>(&descriptor);
-  std::memcpy(slot, from, kStamp);
-  std::memcpy(slot + kStamp + sizeof(descriptor.stamp), from + kStamp + sizeof(descriptor.stamp),
-              sizeof(Descriptor) - kStamp - sizeof(descriptor.stamp));
-  // Sequentially consistent, as is the look at the receiver's sleep that follows.
-  stamp_of(at).exchange(lap(at), std::memory_order_seq_cst);
-}
-
 bool Mailbox::put_bytes(std::span<const std::byte> bytes) noexcept {
   const std::uint64_t at = where_it_fits(sender_.bytes, bytes.size(), kRing);
   const std::uint64_t end = at + lines(bytes.size());
@@ -71,22 +46,6 @@ bool Mailbox::put_bytes(std::span<const std::byte> bytes) noexcept {
 std::span<std::byte> Mailbox::free_cell() noexcept {
   if (sender_.cells - cells_dropped_.load(std::memory_order_acquire) >= kCells) return {};
   return cells_[sender_.cells % kCells];
-}
-
-bool Mailbox::has_descriptor() const noexcept {
-  const std::uint64_t at = receiver_.descriptors;
-  return stamp_of(at).load(std::memory_order_seq_cst) == lap(at);
-}
-
-std::optional<Descriptor> Mailbox::take() noexcept {
-  if (!has_descriptor()) return std::nullopt;
-  std::optional<Descriptor> descriptor(std::in_place);
-  std::memcpy(&*descriptor, slots_[receiver_.descriptors % kDescriptors].bytes, sizeof(Descriptor));
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
-  // Published now and then: the sender's look at it costs a cache line's journey.
-  if (++receiver_.descriptors % (kDescriptors / 4) == 0)
-    descriptors_dropped_.store(receiver_.descriptors, std::memory_order_release);
-  return descriptor;
 }
 
 std::span<const std::byte> Mailbox::bytes(std::size_t bytes) const noexcept {

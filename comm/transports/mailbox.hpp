@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -15,7 +17,7 @@ namespace fastgpu::comm {
 
 enum class DescriptorKind : std::uint8_t {
   inlined,   ///< A message whose bytes are in the descriptor, after the note if it has one.
-  eager,     ///< A message whose bytes are next in the ring of bytes.
+  eager,     ///< A message whose bytes are next in the ring of bytes, with its note if it has one.
   offer,     ///< A message that the receiver reads in place: place, bytes, request.
   announce,  ///< A message that comes through cells once the receiver wants it, unless it reads it
              ///< in place: bytes, address, request.
@@ -32,7 +34,7 @@ struct Descriptor {
   DescriptorKind kind = DescriptorKind::inlined;
   /// True unless 0. Not a bool: a peer could write a value that is neither.
   std::uint8_t has_note = 0;
-  std::uint16_t length = 0;  ///< The length of the inlined bytes.
+  std::uint16_t length = 0;  ///< The length of the message of `inlined` and `eager`.
   std::uint32_t stamp = 0;   ///< Kept by the mailbox.
   MessageTag tag{};
   std::byte body[kBody] = {};
@@ -57,7 +59,7 @@ constexpr std::size_t kEagerBytes = 32 << 10;
 /// one copy less. A sum is made of what is in the ring: it takes no copy more than one that the
 /// kernel has copied first.
 constexpr std::size_t kEagerCopied = 8 << 10;
-static_assert(kEagerCopied <= kEagerBytes);
+static_assert(kEagerCopied <= kEagerBytes && kEagerBytes <= UINT16_MAX);
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 
@@ -67,7 +69,7 @@ class Mailbox {
   // ---- the sender's side ----
   bool has_room() noexcept;
   /// Puts a descriptor; there must be room.
-  void put(Descriptor descriptor) noexcept;
+  void put(const Descriptor& descriptor) noexcept;
   /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
   /// them.
   bool put_bytes(std::span<const std::byte> bytes) noexcept;
@@ -117,5 +119,47 @@ class Mailbox {
   alignas(64) std::byte ring_[kRing];
   alignas(4096) std::byte cells_[kCells][kCellBytes];
 };
+
+// ---- what every message passes through ----
+
+inline std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t descriptor) const noexcept {
+  std::byte* const slot = slots_[descriptor % kDescriptors].bytes;
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Descriptor, stamp)));
+}
+
+inline bool Mailbox::has_room() noexcept {
+  if (sender_.descriptors - seen_dropped_.descriptors < kDescriptors) return true;
+  seen_dropped_.descriptors = descriptors_dropped_.load(std::memory_order_acquire);
+  return sender_.descriptors - seen_dropped_.descriptors < kDescriptors;
+}
+
+inline void Mailbox::put(const Descriptor& descriptor) noexcept {
+  assert(has_room());
+  const std::uint64_t at = sender_.descriptors++;
+  std::byte* const slot = slots_[at % kDescriptors].bytes;
+  constexpr std::size_t kStamp = offsetof(Descriptor, stamp);
+  const auto* from = reinterpret_cast<const std::byte*>(&descriptor);
+  std::memcpy(slot, from, kStamp);
+  std::memcpy(slot + kStamp + sizeof(descriptor.stamp), from + kStamp + sizeof(descriptor.stamp),
+              sizeof(Descriptor) - kStamp - sizeof(descriptor.stamp));
+  // Sequentially consistent, as is the look at the receiver's sleep that follows.
+  stamp_of(at).exchange(lap(at), std::memory_order_seq_cst);
+}
+
+inline bool Mailbox::has_descriptor() const noexcept {
+  const std::uint64_t at = receiver_.descriptors;
+  return stamp_of(at).load(std::memory_order_seq_cst) == lap(at);
+}
+
+inline std::optional<Descriptor> Mailbox::take() noexcept {
+  if (!has_descriptor()) return std::nullopt;
+  std::optional<Descriptor> descriptor(std::in_place);
+  std::memcpy(&*descriptor, slots_[receiver_.descriptors % kDescriptors].bytes, sizeof(Descriptor));
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
+  // Published now and then: the sender's look at it costs a cache line's journey.
+  if (++receiver_.descriptors % (kDescriptors / 4) == 0)
+    descriptors_dropped_.store(receiver_.descriptors, std::memory_order_release);
+  return descriptor;
+}
 
 }  // namespace fastgpu::comm

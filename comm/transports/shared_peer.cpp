@@ -23,8 +23,13 @@ constexpr int kDescriptorsATurn = 16;
   throw Error(ErrorKind::remote, what);
 }
 
+/// Returns true for the kinds of messages whose bytes are in the mailbox.
+bool is_whole_in_mailbox(DescriptorKind kind) noexcept {
+  return kind == DescriptorKind::inlined || kind == DescriptorKind::eager;
+}
+
 std::size_t bytes_of(const Descriptor& descriptor) {
-  return descriptor.kind == DescriptorKind::inlined ? descriptor.length : descriptor.terms().bytes;
+  return is_whole_in_mailbox(descriptor.kind) ? descriptor.length : descriptor.terms().bytes;
 }
 
 void copy_note(Descriptor& descriptor, const Note& note) {
@@ -63,11 +68,10 @@ bool SharedPeer::try_to_send(Outgoing& message) {
   return true;
 }
 
-/// Returns whether a descriptor may be put. A note that does not fit beside the bytes goes ahead.
+/// Returns whether a descriptor may be put. The note of a long message goes ahead.
 bool SharedPeer::has_room_for(Outgoing& message) {
   if (!answers_.empty() || !out_.has_room()) return false;
-  const bool fits_beside = message.bytes.size() <= Descriptor::kBody - kNoteBytes;
-  if (message.note == nullptr || fits_beside) return true;
+  if (message.note == nullptr || is_short(message)) return true;
   Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
   copy_note(descriptor, *message.note);
   put(descriptor);
@@ -81,18 +85,15 @@ bool SharedPeer::is_short(const Outgoing& message) noexcept {
 
 /// Returns false if its bytes have no room now.
 bool SharedPeer::put_short(Outgoing& message) {
-  Descriptor descriptor{.tag = message.tag};
   const std::size_t size = message.bytes.size();
-  if (size <= Descriptor::kBody) {
-    descriptor.length = static_cast<std::uint16_t>(size);
-    if (message.note != nullptr) copy_note(descriptor, *message.note);
-    if (size > 0)
-      std::memcpy(descriptor.body + (descriptor.has_note != 0 ? kNoteBytes : 0),
-                  message.bytes.data(), size);
-  } else {
+  Descriptor descriptor{.length = static_cast<std::uint16_t>(size), .tag = message.tag};
+  if (message.note != nullptr) copy_note(descriptor, *message.note);
+  const std::size_t begin = message.note != nullptr ? kNoteBytes : 0;
+  if (size > Descriptor::kBody - begin) {
     if (!out_.put_bytes(message.bytes)) return false;
     descriptor.kind = DescriptorKind::eager;
-    descriptor.set({.bytes = size});
+  } else if (size > 0) {
+    std::memcpy(descriptor.body + begin, message.bytes.data(), size);
   }
   put(descriptor);
   message.moved = size;
@@ -198,10 +199,8 @@ bool SharedPeer::receive_now(Incoming& message) {
 
 /// Returns whether the descriptor brings all bytes of the message.
 bool SharedPeer::is_whole(const Descriptor& descriptor, const Incoming& message) {
-  if (descriptor.kind != DescriptorKind::inlined && descriptor.kind != DescriptorKind::eager)
-    return false;
-  const std::size_t size = bytes_of(descriptor);
-  return size == message.sink.memory.size() && size <= kEagerBytes;
+  return is_whole_in_mailbox(descriptor.kind) && descriptor.length == message.sink.memory.size() &&
+         descriptor.length <= kEagerBytes;
 }
 
 void SharedPeer::complete(Incoming& message, std::span<const std::byte> bytes) {
@@ -295,8 +294,7 @@ void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
   if (size != message.sink.memory.size())
     refuse_shared("it sent " + std::to_string(size) + " bytes where " +
                   std::to_string(message.sink.memory.size()) + " were expected");
-  if (descriptor.kind == DescriptorKind::inlined || descriptor.kind == DescriptorKind::eager)
-    return deliver(message, bytes);
+  if (is_whole_in_mailbox(descriptor.kind)) return deliver(message, bytes);
   const auto terms = descriptor.terms();
   if (descriptor.kind == DescriptorKind::offer && begin_reading(message, terms)) return;
   if (descriptor.kind == DescriptorKind::announce && memory_.is_readable()) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +35,15 @@ struct MessageSink {
   std::optional<Reduction> reduction{};  ///< Absent: what comes is stored.
 
   /// Puts `piece` at `offset`. A reducing sink takes whole elements.
-  void take(std::size_t offset, std::span<const std::byte> piece) const;
+  void take(std::size_t offset, std::span<const std::byte> piece) const {
+    assert(offset <= memory.size() && piece.size() <= memory.size() - offset);
+    const auto target = memory.subspan(offset, piece.size());
+    if (piece.empty() || target.data() == piece.data()) return;
+    if (reduction)
+      reduce_into(target, piece, *reduction);
+    else
+      std::memcpy(target.data(), piece.data(), piece.size());
+  }
 
   /// Whether it takes so many bytes there.
   bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
 
-Call barrier(std::uint64_t sequence) {
-  return {.kind = CallKind::barrier, .sequence = sequence};
+Note barrier(std::uint64_t sequence) {
+  return encode({.kind = CallKind::barrier, .sequence = sequence});
 }
 
 std::uint64_t number_of(std::uint64_t communicator, std::uint64_t sequence) {
@@ -22,7 +22,7 @@ TEST_SUITE_BEGIN("comm/call_book");
 TEST_CASE("a rank in another call is told at once, or once this rank gets there") {
   CallBook book(Rank{0});
   book.begin(number_of(0, 0), barrier(0));
-  CHECK_NOTHROW(book.on_note(number_of(0, 0), {1}, encode(barrier(0))));
+  CHECK_NOTHROW(book.on_note(number_of(0, 0), {1}, barrier(0)));
   CHECK(test::failure_of([&] {
           book.on_note(number_of(0, 0), {1}, encode(Call{.kind = CallKind::broadcast}));
         }).kind() == ErrorKind::usage);
@@ -37,15 +37,15 @@ TEST_CASE("what is said of a call long past is neither checked nor kept for its 
   for (const std::uint64_t communicator : {1, 2}) {
     for (std::uint64_t sequence = 0; sequence < 5000; ++sequence)
       book.begin(number_of(communicator, sequence), barrier(sequence));
-    CHECK_NOTHROW(book.on_note(number_of(communicator, 7), {1}, encode(barrier(7))));
+    CHECK_NOTHROW(book.on_note(number_of(communicator, 7), {1}, barrier(7)));
   }
   for (std::uint64_t sequence = 5000; sequence < kSequences - 10; sequence += 65'521)
     book.begin(number_of(1, sequence), barrier(sequence));
   for (std::uint64_t sequence = kSequences - 10; sequence < kSequences + 10; ++sequence)
     book.begin(number_of(1, sequence), barrier(sequence));
   CHECK_NOTHROW(book.begin(number_of(1, kSequences + 10), barrier(kSequences + 10)));
-  CHECK_NOTHROW(book.on_note(number_of(1, kSequences - 3), {1}, encode(barrier(kSequences - 3))));
-  CHECK_NOTHROW(book.on_note(number_of(1, kSequences + 11), {1}, encode(barrier(kSequences + 11))));
+  CHECK_NOTHROW(book.on_note(number_of(1, kSequences - 3), {1}, barrier(kSequences - 3)));
+  CHECK_NOTHROW(book.on_note(number_of(1, kSequences + 11), {1}, barrier(kSequences + 11)));
   CHECK_NOTHROW(book.begin(number_of(1, kSequences + 11), barrier(kSequences + 11)));
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("communicators that are used side by side do not hide each other's cal
     book.begin(number_of(1, sequence), barrier(sequence));
     book.begin(number_of(2, sequence / 2), barrier(sequence / 2));
     CHECK(test::failure_of([&] {
-            book.on_note(number_of(1, sequence), {1}, encode(barrier(sequence + 1)));
+            book.on_note(number_of(1, sequence), {1}, barrier(sequence + 1));
           }).kind() == ErrorKind::usage);
   }
 }

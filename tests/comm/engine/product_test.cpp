@@ -152,6 +152,10 @@ struct Job {
       group.push_back({rank});
     const Averaging averaging =
         reduction.op == ReduceOp::average ? method.averaging : Averaging::none;
+    const Call call{.kind = CallKind::all_reduce,
+                    .sequence = sequence,
+                    .bytes = data.size(),
+                    .reduction = reduction};
     const auto operation =
         engine.start({.program = std::make_shared<const PreparedProgram>(
                           all_reduce(method.plan, engine.rank(), topology, count), averaging,
@@ -159,10 +163,8 @@ struct Job {
                       .data = data,
                       .reduction = reduction,
                       .tag_base = sequence << 28,
-                      .call = {.kind = CallKind::all_reduce,
-                               .sequence = sequence,
-                               .bytes = data.size(),
-                               .reduction = reduction}});
+                      .call = call,
+                      .note = encode(call)});
     engine.wait(*operation);
   }
 };

@@ -49,6 +49,11 @@ struct PeerPair {
   }
 };
 
+/// Returns the descriptor of bytes that are in the ring of bytes.
+Descriptor eager(std::uint64_t tag, std::size_t bytes) {
+  return {.kind = DescriptorKind::eager, .length = static_cast<std::uint16_t>(bytes), .tag = {tag}};
+}
+
 TEST_SUITE_BEGIN("comm/shared_peer");
 
 TEST_CASE("descriptors that make no sense are refused") {
@@ -58,8 +63,6 @@ TEST_CASE("descriptors that make no sense are refused") {
     return pair.refusal();
   };
   CHECK(refusal(DescriptorKind(99), {}) == "it sent a descriptor of a kind that does not exist");
-  CHECK(refusal(DescriptorKind::eager, {.bytes = kEagerBytes + 1}) ==
-        "it sent a descriptor that makes no sense");
   CHECK(refusal(DescriptorKind::wanted, {.request = 3}) ==
         "it wants a message that was not offered");
   CHECK(refusal(DescriptorKind::ack, {.request = 3}) == "it took a message that was not offered");
@@ -67,7 +70,13 @@ TEST_CASE("descriptors that make no sense are refused") {
         "it sent a piece of no message");
 }
 
-TEST_CASE("an inlined letter longer than itself is refused") {
+TEST_CASE("an announcement of more bytes than the ring may hold is refused") {
+  PeerPair pair;
+  pair.in->put(eager(0, kEagerBytes + 1));
+  CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
+}
+
+TEST_CASE("an inlined message longer than its descriptor is refused") {
   PeerPair pair;
   pair.in->put({.kind = DescriptorKind::inlined, .length = Descriptor::kBody + 1});
   CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
@@ -148,16 +157,32 @@ TEST_CASE("a message is sent within a call unless it is long, or the mailbox is 
   Outgoing message{.tag = {2}, .bytes = longest, .note = &note};
   CHECK(pair.peer.send_now(message));
   CHECK(pair.reports.sent_messages == 0);
-  const auto ahead = pair.out->take();
-  REQUIRE(ahead);
-  CHECK(ahead->kind == DescriptorKind::note);
-  CHECK(ahead->body[0] == std::byte{9});
-  CHECK(pair.out->take()->kind == DescriptorKind::eager);
+  const auto put = pair.out->take();
+  REQUIRE(put);
+  CHECK(put->kind == DescriptorKind::eager);
+  CHECK(put->length == longest.size());
+  CHECK(put->has_note == 1);
+  CHECK(put->body[0] == std::byte{9});
+  CHECK_FALSE(pair.out->take());
   int sent = 0;
   Outgoing empty{.tag = {3}};
   while (pair.peer.send_now(empty))
     ++sent;
   CHECK(sent > 32);
+}
+
+TEST_CASE("the note of a long message goes ahead of it") {
+  PeerPair pair;
+  const std::vector<std::byte> bytes(kEagerCopied + 1);
+  Note note{};
+  note[0] = std::byte{9};
+  Outgoing message{.tag = {1}, .bytes = bytes, .note = &note};
+  pair.peer.send(message);
+  const auto ahead = pair.out->take();
+  REQUIRE(ahead);
+  CHECK(ahead->kind == DescriptorKind::note);
+  CHECK(ahead->body[0] == std::byte{9});
+  CHECK(pair.out->take()->kind == DescriptorKind::announce);
 }
 
 TEST_CASE("what is offered and cannot be mapped comes through cells") {
@@ -209,9 +234,7 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
   const std::size_t limit = kMostUnasked / (kArrivalCost + bytes.size()) + 1;
   std::size_t put_count = 0;
   for (; pair.in->has_room() && pair.in->put_bytes(bytes); ++put_count) {
-    Descriptor descriptor{.kind = DescriptorKind::eager, .tag = {put_count}};
-    descriptor.set({.bytes = bytes.size()});
-    pair.in->put(descriptor);
+    pair.in->put(eager(put_count, bytes.size()));
     pair.progress();
   }
   CHECK(put_count > limit);  // And what the mailbox holds.
@@ -235,9 +258,7 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
   const Error e = test::failure_of([&] {
     for (; put_count <= limit; ++put_count) {
       pair.in->put_bytes(bytes);
-      Descriptor descriptor{.kind = DescriptorKind::eager, .tag = {put_count}};
-      descriptor.set({.bytes = bytes.size()});
-      pair.in->put(descriptor);
+      pair.in->put(eager(put_count, bytes.size()));
       pair.progress();
     }
   });
@@ -245,7 +266,7 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
   CHECK(put_count == limit);
 }
 
-TEST_CASE("random letters never do more than be refused") {
+TEST_CASE("random descriptors never do more than be refused") {
   std::mt19937_64 random(9);
   for (int run = 0; run < 300; ++run) {
     PeerPair pair;

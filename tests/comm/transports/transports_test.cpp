@@ -121,7 +121,7 @@ TEST_CASE("what cannot arrive any more is not waited for") {
   CHECK(std::chrono::steady_clock::now() - begin < 1s);
 }
 
-TEST_CASE("letters and their bytes come in order, however often the rings go round") {
+TEST_CASE("descriptors and their bytes come in order, however often the rings go round") {
   const auto mailbox = std::make_unique<Mailbox>();
   std::mt19937 random(3);
   std::vector<std::size_t> sizes;
@@ -130,15 +130,13 @@ TEST_CASE("letters and their bytes come in order, however often the rings go rou
     const std::size_t size = random() % kEagerBytes + 1;
     const std::vector<std::byte> bytes(size, static_cast<std::byte>(sizes.size()));
     if (mailbox->has_room() && mailbox->put_bytes(bytes)) {
-      Descriptor descriptor{.kind = DescriptorKind::eager};
-      descriptor.set({.bytes = size});
-      mailbox->put(descriptor);
+      mailbox->put({.kind = DescriptorKind::eager, .length = static_cast<std::uint16_t>(size)});
       sizes.push_back(size);
       if (random() % 3 != 0) continue;
     }
     const auto descriptor = mailbox->take();
     REQUIRE(descriptor);
-    REQUIRE(descriptor->terms().bytes == sizes[read]);
+    REQUIRE(descriptor->length == sizes[read]);
     const auto got = mailbox->bytes(sizes[read]);
     CHECK(std::ranges::count(got, static_cast<std::byte>(read)) ==
           static_cast<std::ptrdiff_t>(sizes[read]));
@@ -167,6 +165,19 @@ TEST_CASE("what one heap holds is found in another's mapping, as long as it is t
   second[0] = std::byte{43};
   CHECK(its_place->region == place->region);
   CHECK(peer.at(*its_place, 100).front() == std::byte{43});
+}
+
+TEST_CASE("more shared memory than there is is refused before any of it is taken") {
+  std::vector<RegionRow> table(kMostRegions);
+  SharedHeap heap(table);
+  for (const std::size_t bytes : {std::size_t{1} << 46, std::size_t{1} << 62, SIZE_MAX}) {
+    const Error e = test::failure_of([&] { heap.allocate(bytes); });
+    CHECK(e.kind() == ErrorKind::capacity);
+    CHECK(test::mentions(e, "no room for "));
+    if (bytes < SIZE_MAX) CHECK(test::mentions(e, " can spare "));
+  }
+  CHECK(table[0].fd == -1);
+  CHECK(heap.allocate(100).size() == 100);
 }
 
 TEST_SUITE_END();
