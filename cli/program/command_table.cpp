@@ -247,8 +247,8 @@ constexpr std::array kCommands = {
     CliCommand{"env", "remove", Topic::environments, Effect::changes,
                "Remove an environment, or all environments",
                "fastgpu env remove train --cluster demo", make_env_remove_command,
-               "With --all the files of the nodes are as before the first environment, including "
-               "start-up files of shells."},
+               "Refuses while a job runs in it or waits to. With --all the files of the nodes are as "
+               "before the first environment, including start-up files of shells."},
     CliCommand{"env", "pack", Topic::environments, Effect::writes,
                "Download an environment as an archive",
                "fastgpu env pack train --cluster demo --out train.tar.zst", make_env_pack_command,

@@ -59,6 +59,13 @@ std::optional<ArrayElement> parse_element(const json& record) {
                       .is_due = found->value("due", false)};
 }
 
+std::optional<UsedEnvironment> parse_used_environment(const json& record) {
+  const auto found = record.find("environment");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  return UsedEnvironment{.name = field<std::string>(*found, "name"),
+                         .prefix = field<std::string>(*found, "prefix")};
+}
+
 json to_slurm(const SlurmOptions& slurm) {
   json object = json::object();
   const auto text = [&](const char* key, const std::string& value) {
@@ -204,6 +211,7 @@ JobRecord parse_job_record(const std::string& text) try {
   if (object.value("shared", false)) record.spec.sharing = Sharing::shared;
   if (object.value("keeps_processes", false)) record.spec.leftovers = Leftovers::kept;
   record.spec.array = parse_element(object);
+  record.spec.used_environment = parse_used_environment(object);
   parse_end(record, object);
   record.spec.retries = object.value("retries", 0);
   for (const json& cause : object.value("retry_on", json::array()))
@@ -248,6 +256,8 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.sharing == Sharing::shared) object["shared"] = true;
   if (record.spec.leftovers == Leftovers::kept) object["keeps_processes"] = true;
   if (record.spec.array) object["array"] = to_element(*record.spec.array);
+  if (const auto& used = record.spec.used_environment)
+    object["environment"] = {{"name", used->name}, {"prefix", used->prefix}};
   if (record.spec.retries > 0) {
     object["retries"] = record.spec.retries;
     object["retry_on"] = json::array();

@@ -79,15 +79,22 @@ struct KubernetesOptions {
   std::optional<int> gpus{};  ///< GPUs of each worker.
 };
 
+/// An environment on the nodes, as a job uses it.
+struct UsedEnvironment {
+  std::string name;
+  std::string prefix;
+};
+
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
   /// -np; if absent, the number of slots, or `per_node` for each node.
   std::optional<int> ranks{};
-  std::optional<int> per_node{};           ///< --npernode
-  RankUnit per = RankUnit::none;           ///< --per
-  std::vector<std::string> environment{};  ///< "K=V", for every rank.
-  std::vector<std::string> secrets{};      ///< The names of variables whose values are secrets.
+  std::optional<int> per_node{};                      ///< --npernode
+  RankUnit per = RankUnit::none;                      ///< --per
+  std::vector<std::string> environment{};             ///< "K=V", for every rank.
+  std::optional<UsedEnvironment> used_environment{};  ///< Absent if it runs in none.
+  std::vector<std::string> secrets{};  ///< The names of variables whose values are secrets.
   /// The working directory on the nodes, relative to home. Empty for home, or for the copy of
   /// `sync` if there is one.
   std::string directory{};

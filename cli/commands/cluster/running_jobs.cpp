@@ -74,6 +74,34 @@ std::vector<state::Job> unfinished_jobs(Context& context, const state::Cluster& 
   return jobs;
 }
 
+/// Returns true if the job runs, or is to run, in such an environment.
+bool may_use(const state::Job& job,
+             const std::function<bool(const state::UsedEnvironment&)>& is_meant) try {
+  const auto& used = job.record->spec.used_environment;
+  return used && is_meant(*used);
+} catch (const Error&) {
+  return true;
+}
+
+/// Returns the ids of those of `jobs` that are still unfinished and on the nodes.
+std::vector<std::string> ids_of_running(Context& context, const std::vector<state::Node>& nodes,
+                                        JobSource source, const std::vector<state::Job>& jobs) {
+  std::vector<std::string> ids;
+  for (const state::Job& job : jobs) {
+    const state::Job now = source == JobSource::nodes ? asked(context, job) : job;
+    if (!launcher::has_ended(now) && is_on(now, nodes)) ids.push_back(job.id);
+  }
+  return ids;
+}
+
+/// Returns "a-1, b-1": the first few, and "..." for more.
+std::string first_of(const std::vector<std::string>& jobs) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
+    append_item(names, jobs[i]);
+  return names + (jobs.size() > kMostNamed ? ", ..." : "");
+}
+
 /// Calls `write`, which changes the record. If the disk is full, the record stays: a later look at
 /// the jobs finds that their cluster or a node of them is gone.
 void write_where_room(const std::function<void()>& write) {
@@ -140,22 +168,31 @@ void stop_leaving(Context& context, const state::Cluster& cluster, const state::
 
 std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes, JobSource source) {
-  std::vector<std::string> ids;
-  for (const state::Job& job : unfinished_jobs(context, cluster, nodes)) {
-    const state::Job now = source == JobSource::nodes ? asked(context, job) : job;
-    if (!launcher::has_ended(now) && is_on(now, nodes)) ids.push_back(job.id);
-  }
-  return ids;
+  return ids_of_running(context, nodes, source, unfinished_jobs(context, cluster, nodes));
+}
+
+std::vector<std::string> jobs_using(
+    Context& context, const state::Cluster& cluster, const std::vector<state::Node>& nodes,
+    const std::function<bool(const state::UsedEnvironment&)>& is_meant) {
+  std::vector<state::Job> jobs = unfinished_jobs(context, cluster, nodes);
+  std::erase_if(jobs, [&](const state::Job& job) { return !may_use(job, is_meant); });
+  return ids_of_running(context, nodes, JobSource::nodes, jobs);
+}
+
+void refuse_while_used(const std::vector<std::string>& jobs, const std::string& what) {
+  if (jobs.empty()) return;
+  const bool is_one = jobs.size() == 1;
+  throw Error(ErrorKind::conflict,
+              counted(jobs.size(), "job") + (is_one ? " uses " : " use ") + what + ": " +
+                  first_of(jobs) + "; `fastgpu wait job " + jobs.front() + "` waits for " +
+                  (is_one ? "it" : "the first") + ", and `fastgpu cancel job " + joined(jobs, " ") +
+                  "` ends " + (is_one ? "it" : "them"));
 }
 
 std::string jobs_text(const std::vector<std::string>& jobs) {
   if (jobs.empty()) return {};
-  const std::string text =
-      counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ");
-  std::string names;
-  for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
-    append_item(names, jobs[i]);
-  return text + names + (jobs.size() > kMostNamed ? ", ..." : "");
+  return counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ") +
+         first_of(jobs);
 }
 
 void stop_leaving_jobs(Context& context, const state::Cluster& cluster,

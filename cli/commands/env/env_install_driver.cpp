@@ -5,6 +5,7 @@
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/quote.hpp"
+#include "cli/commands/cluster/running_jobs.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/node_goals.hpp"
 #include "cli/commands/node/remote_output.hpp"
@@ -214,6 +215,16 @@ int install(Context& context, EnvInstallDriverOptions& options,
   return std::max(report_errors(context.ui(), outcomes), unfinished ? 1 : 0);
 }
 
+/// Returns the nodes whose plan has steps left.
+std::vector<state::Node> nodes_to_change(const std::vector<state::Node>& nodes,
+                                         const Plans& plans) {
+  std::vector<state::Node> changed;
+  for (const auto& result : plans)
+    if (result.ok() && result.value().plan.next() != nullptr)
+      changed.push_back(*std::ranges::find(nodes, result.host, &state::Node::name));
+  return changed;
+}
+
 int run(Context& context, EnvInstallDriverOptions options) {
   const envs::Matrix matrix = envs::builtin_matrix();
   finish(options, matrix);
@@ -226,6 +237,9 @@ int run(Context& context, EnvInstallDriverOptions options) {
   const bool none = std::ranges::none_of(plans, [](const auto& plan) { return plan.ok(); });
   if (options.dry_run && !none) context.ui().show(view_of(plans));
   if (options.dry_run || none) return report_errors(context.ui(), plans);
+  refuse_while_used(
+      running_jobs(context, target.cluster, nodes_to_change(target.nodes, plans), JobSource::nodes),
+      "nodes whose driver is to be changed");
   return install(context, options, password, nodes, matrix, plans);
 }
 

@@ -3,8 +3,11 @@
 #include <set>
 
 #include "base/contains.hpp"
+#include "base/counted.hpp"
+#include "cli/commands/cluster/running_jobs.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
+#include "cli/program/consent.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "envs/environments/node_status.hpp"
@@ -17,6 +20,7 @@ struct EnvRemoveOptions {
   std::string name;
   bool all = false;
   bool dry_run = false;
+  bool yes = false;
 };
 
 using Answers = std::vector<HostResult<agent::Records>>;
@@ -105,13 +109,48 @@ void forget_removed(Context& context, EnvCluster& cluster, const EnvRemoveOption
   cluster.store_record();
 }
 
+/// Returns the words for what is to be removed: "environment 'train'".
+std::string subject_of(const EnvRemoveOptions& options) {
+  if (!options.all) return "environment '" + options.name + "'";
+  return options.target.prefix.empty() ? "its environments"
+                                       : "its environments in " + options.target.prefix;
+}
+
+/// Throws conflict while a job runs in an environment that is to be removed, or waits to.
+void require_unused(Context& context, EnvCluster& cluster, const EnvRemoveOptions& options) {
+  const std::string prefix = options.all ? options.target.prefix : cluster.find(options.name);
+  const auto is_meant = [&](const state::UsedEnvironment& used) {
+    return (options.all || used.name == options.name) && (prefix.empty() || used.prefix == prefix);
+  };
+  refuse_while_used(jobs_using(context, cluster.target().cluster, cluster.target().nodes, is_meant),
+                    subject_of(options));
+}
+
+bool may_remove(Context& context, const EnvCluster& cluster, const EnvRemoveOptions& options) {
+  const std::string what =
+      options.all ? "all environments" +
+                        (options.target.prefix.empty() ? "" : " in " + options.target.prefix)
+                  : subject_of(options);
+  if (consents(context, options.yes,
+               "Remove " + what + " from " + counted(cluster.hosts().size(), "node") +
+                   " of cluster " + cluster.target().cluster.name.value + "?"))
+    return true;
+  context.ui().note("nothing removed");
+  return false;
+}
+
 int remove(Context& context, const EnvRemoveOptions& options) {
   if (options.all == !options.name.empty())
     throw Error(ErrorKind::usage, "env remove: name an environment, or use --all");
   EnvTarget target = options.target;
   target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
   EnvCluster cluster(context, target);
-  if (!options.dry_run) cluster.lock();
+  require_unused(context, cluster, options);
+  if (!options.dry_run) {
+    if (!may_remove(context, cluster, options)) return 1;
+    cluster.lock();
+    require_unused(context, cluster, options);  // One may have started during the question.
+  }
   int code = 0;
   std::vector<Removal> removals;
   PrefixQueue prefixes = prefixes_to_clean(cluster, options);
@@ -132,6 +171,7 @@ Action make_env_remove_command(Arguments& arguments) {
   arguments.flag("--all", "Remove all environments and everything that came with them",
                  options->all);
   arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
+  describe_consent(arguments, options->yes);
   return [options](Context& context) { return remove(context, *options); };
 }
 

@@ -54,6 +54,7 @@ EnvCluster::EnvCluster(Context& context, RemoteTarget target)
 
 void EnvCluster::lock() {
   lock_.emplace(context_.store(), target_.cluster.name, kNoTimeout, context_.cancel());
+  record_ = envs::read_record(directory());  // Another process may have changed it before.
 }
 
 std::filesystem::path EnvCluster::directory() const {

@@ -36,7 +36,7 @@ class EnvCluster {
   EnvCluster(Context& context, const EnvTarget& target);
   EnvCluster(Context& context, RemoteTarget target);
 
-  /// Locks the cluster for changes until the object ends. Throws conflict if another process has
+  /// Locks the cluster for changes until the object ends, and reads the record again. Throws conflict if another process has
   /// the lock.
   void lock();
 

@@ -73,7 +73,7 @@ void enter_environment(const RunJobOptions& options, EnvCluster& cluster,
   else
     for (const launcher::NodeRanks& ranks : job.placement)
       nodes.push_back(ranks.node);
-  cluster.find(name);
+  job.spec.used_environment = {.name = name, .prefix = cluster.find(name)};
   cluster.require_on(name, nodes);
   job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));
   job.spec.mpirun_in = envs::programs_in(cluster.record(), name);

@@ -11,6 +11,7 @@
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/place.hpp"
 #include "agent/files/disk.hpp"
+#include "agent/jobs/processes.hpp"
 #include "agent/options.hpp"
 #include "transfer/staging.hpp"
 
@@ -52,14 +53,24 @@ Named take_named(Arguments arguments) {
   return named;
 }
 
-/// Removes all builds except for the current one and the previous one, which running jobs may still
-/// use.
+/// Returns true if a process here runs in the build: its variables name it. Processes that the
+/// agent's user may not read are left out.
+bool is_in_use(const fs::path& build) {
+  const std::string inside = build.string() + "/";
+  return std::ranges::any_of(all_pids(), [&](pid_t pid) {
+    return proc_file(pid, "environ").find(inside) != std::string::npos;
+  });
+}
+
+/// Removes the builds before the previous one. The previous one stays, because jobs on other nodes
+/// that share the place may use it, and so does every other that a process here uses.
 void remove_old(const Named& named, const std::string& before) {
   for (const fs::directory_entry& entry :
        fs::directory_iterator(named.places.prefix / named.name)) {
     const std::string name = entry.path().filename();
     const bool is_build = entry.is_directory() && !entry.is_symlink() && !name.starts_with('.');
     if (!is_build || name == named.version || name == before) continue;
+    if (is_in_use(entry.path())) continue;
     forget_checked(entry.path());
     fs::remove_all(entry.path());
   }

@@ -113,7 +113,7 @@ class Commands:
         elif name != "again" and not name.endswith("earlier"):
             self.on_nodes(f"rm -rf {ENVIRONMENT}")
             subprocess.run(
-                [self.fastgpu, "env", "remove", "--all", "-c", self.made.name],
+                [self.fastgpu, "env", "remove", "--yes", "--all", "-c", self.made.name],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 check=True,

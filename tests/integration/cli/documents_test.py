@@ -219,8 +219,8 @@ def test_environments(user):
             ["env", "activate", "train", *on],
             ["env", "activate", "train", *on, "--off"],
             ["env", "pack", "train", *on, "--out", str(archive)],
-            ["env", "remove", "train", *on, "--dry-run"],
-            ["env", "remove", "train", *on],
+            ["env", "remove", "--yes", "train", *on, "--dry-run"],
+            ["env", "remove", "--yes", "train", *on],
             ["env", "unpack", str(archive), *on, "--dry-run"],
             ["env", "unpack", str(archive), *on],
         ):
@@ -241,7 +241,7 @@ def test_the_demonstration(user):
         nodes.create("train", "numpy")
         shown(user, "env", "demo", "train", "-c", nodes.name, timeout=400)
     finally:
-        user.run("env", "remove", "--all", "-c", nodes.name, code=None)
+        user.run("env", "remove", "--yes", "--all", "-c", nodes.name, code=None)
         nodes.index.close()
 
 

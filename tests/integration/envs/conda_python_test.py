@@ -74,7 +74,7 @@ class OldPython(Conda):
 
 @with_site(OldPython)
 def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     before = changes(site)
     plan = site.create("--dry-run").out.decode()
     assert_in(f"get Python for py-rattler from {site.address}, solve and build", plan)
@@ -103,7 +103,7 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
     assert_not_in(site.note, said, f"{again} {said}")
 
     file = site.lock()
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
     wanted = site.file
@@ -112,7 +112,7 @@ def test_an_archive_runs_py_rattler_and_is_no_part_of_what_is_made(site):
     assert_equal(again["version"], made["version"], f"of the lock: {again} {said}")
     assert_in(site.note, said, f"of the lock: {again} {said}")
     site.file = wanted
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     site.on_nodes("sh", "-c", SHOW)
     assert_equal(
         site.lock("other.lock").read_text(),
@@ -161,7 +161,7 @@ def test_killed_while_it_is_unpacked_the_same_command_goes_on(site):
 def test_without_an_archive_that_is_new_enough_it_is_refused_before_anything_is_fetched_or_made(
     site,
 ):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     site.knows("3.9.25")
     for more in (("--dry-run",), ()):
         site.user.refused(

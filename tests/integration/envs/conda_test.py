@@ -16,7 +16,7 @@ from suite import assert_equal, assert_false, assert_in, assert_true
 
 @with_site(Conda)
 def test_made_once_copied_used_and_removed_without_a_trace(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     before = changes(site)
     done = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in done["nodes"]], ["built", "received"], f"{done}")
@@ -66,7 +66,7 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     again = json.loads(site.create("-o", "json").out)
     assert_equal([node["done"] for node in again["nodes"]], ["received", "nothing"], f"{again}")
     assert_equal(len(site.index.asked), asked, f"{again}")
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
 

@@ -94,7 +94,7 @@ class Both(Conda):
 
 @with_site(Both)
 def test_wheels_are_installed_beside_conda_packages_by_one_lock(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     before = changes(site)
     name, content = wheel("local", "1.0", {"local.py": "print('local')\n"})
     (site.file.parent / name).write_bytes(content)
@@ -124,7 +124,7 @@ def test_wheels_are_installed_beside_conda_packages_by_one_lock(site):
     )
     again = json.loads(site.create("-o", "json").out)
     assert_true([node["done"] for node in again["nodes"]] == ["nothing", "nothing"], f"{again}")
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = changes(site) ^ before
     assert_true(not left, f"left: {sorted(left)[:20]}")
     site.wheels.add("delta", "2.0", {"delta.py": "word = 'new'\n"})
@@ -146,7 +146,7 @@ def test_wheels_are_installed_beside_conda_packages_by_one_lock(site):
 
 @with_site(Both)
 def test_a_wheel_that_would_replace_a_conda_package_is_refused_with_both_versions(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     site.write("needy")
     for words in (["create"], ["lock"]):
         site.user.refused(

@@ -212,7 +212,7 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
     before = site.sent_by_first()
     site.create()
     unbroken = site.sent_by_first() - before
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     before, began = site.sent_by_first(), time.monotonic()
     process = site.user.start(*site.words("-o", "json", "--limit-rate", "20mbit"))
     assert_true(
@@ -308,7 +308,7 @@ def test_where_the_node_that_builds_vanishes_the_others_are_free_of_it_and_anoth
         "something is left",
     )
     site.user.run("start", "cluster", site.name)
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
 
 
 @with_site(LargeWheels)

@@ -125,7 +125,7 @@ class Site:
         return self.user.run(*words)
 
     def remove(self):
-        self.user.run("env", "remove", "train", "-c", self.name)
+        self.user.run("env", "remove", "--yes", "train", "-c", self.name)
 
     def manifest_of_two_builds(self):
         """Checks that two builds have the same files. Returns their manifest."""
@@ -172,6 +172,18 @@ class Site:
         return self.user.run(*words).out.decode()
 
     @contextlib.contextmanager
+    def job_that_runs(self, name):
+        """Yields the id of a job of one rank that runs in the environment during the block."""
+        words = ("--detach", "--environment", "train", "--", "sleep", "600")
+        self.user.run("run", "job", name, "-c", self.name, "-np", "1", *words)
+        jobs = json.loads(self.user.run("get", "jobs", "-o", "json").out)["jobs"]
+        job = next(one["id"] for one in jobs if one["id"].startswith(name))
+        try:
+            yield job
+        finally:
+            self.user.run("cancel", "job", job)
+
+    @contextlib.contextmanager
     def small_disk(self, place, node, size="300k"):
         """A node's file system of that size at that place, as long as the `with` block runs."""
         mount = f"mkdir -p {place} && mount -t tmpfs -o size={size} tmpfs {place}"
@@ -211,7 +223,7 @@ class Site:
 
     def close(self):
         """The builder's programs stay on the nodes for the next test."""
-        self.user.run("env", "remove", "train", "-c", self.name, code=None)
+        self.user.run("env", "remove", "--yes", "train", "-c", self.name, code=None)
         self.index.close()
 
 

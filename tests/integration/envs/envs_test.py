@@ -31,7 +31,7 @@ from wheels_site import UV, Wheels
 
 @with_site(Wheels)
 def test_made_listed_verified_used_and_removed_without_a_trace(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     before = changes(site)
     plan = site.create("--dry-run").out.decode()
     assert_in("solve and build", plan)
@@ -68,7 +68,7 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     assert_true(site.listed()["train"]["active"], "it is not shown as active")
     job = site.user.run(*job_words(site.name, 2, ["python", "-c", "import alpha"]))
     assert_equal(job.out.count(b"alpha one"), 2, f"jobs do not get it: {job.out}")
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
 
@@ -90,6 +90,38 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
     kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
     assert_in(first, kept)
     assert_in(second, kept)
+
+
+@with_site(Wheels)
+def test_a_build_stays_as_long_as_a_job_runs_in_it(site):
+    site.create()
+    first = site.listed()["train"]["version"]
+    with site.job_that_runs("old") as job:
+        for version in ("2.0", "3.0"):
+            site.index.add("beta", version, {"beta.py": "word = 'later'\n"})
+            site.write("alpha", f"beta=={version}")
+            site.create()
+        assert_in(first, site.on_nodes("ls", f"{PREFIX}/train", nodes="/0"), job)
+        assert_not_in(first, site.on_nodes("ls", f"{PREFIX}/train", nodes="/1"), job)
+
+
+@with_site(Wheels)
+def test_an_environment_is_not_removed_under_its_jobs_nor_without_consent(site):
+    site.create()
+    remove = ["env", "remove", "train", "-c", site.name]
+    with site.job_that_runs("use") as job:
+        for words in (
+            [*remove, "--yes"],
+            [*remove, "--dry-run"],
+            ["env", "remove", "--all", "--yes", "-c", site.name],
+        ):
+            site.user.refused(words, 6, f": {job};", f"fastgpu cancel job {job}")
+        site.program("python", "-c", "import alpha")
+        # Its one rank is on the first node.
+        other = ["env", "remove", "train", "-c", site.name + "/1", "--yes", "--dry-run"]
+        site.user.run(*other)
+    site.user.refused(remove, 2, "Remove environment 'train' from 2 nodes", "--yes")
+    site.user.run(*remove, "--yes")
 
 
 @with_site(Wheels)
@@ -127,7 +159,7 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
 def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
     site.write()
     site.create()  # Nothing but what every environment has.
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.write("gamma")
     site.user.refused(site.words(), 1, "gamma")
     site.write("alpha", more="pakages: []\n")
@@ -271,9 +303,9 @@ def test_a_place_that_nodes_share_gets_it_once(site):
             2,
             "logins do not get the new one",
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
         assert_not_in("fastgpu", site.on_nodes("ls", "/etc/profile.d"), "lines are left")
-        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        site.user.run("env", "remove", "--yes", "--all", "-c", site.name, *prefix)
         assert_equal(list(place.iterdir()), [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")

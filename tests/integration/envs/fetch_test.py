@@ -94,7 +94,7 @@ def test_an_index_that_this_machine_alone_reaches_is_enough(site):
         "env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name
     )
     assert_in(site.index.root, lock.read_text(), "the lock does not name the index")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.user.run("env", "create", "-c", site.name, "-f", str(lock), "--uv", UV)
     assert_true(has_alpha(site), "a lock is not built through this machine")
     site.index.add("gamma", "1.0")
@@ -123,7 +123,7 @@ def test_files_come_from_the_hosts_that_the_index_names_and_from_no_other(site):
     site.create()
     assert_true(has_alpha(site), f"{site.files.asked}")
     assert_true(any(path.endswith(".whl") for path in site.files.asked), f"{site.files.asked}")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     # What it redirects to is not known beforehand.
     site.index.elsewhere, site.index.redirect = "", site.files.root
     site.files.asked.clear()
@@ -133,7 +133,7 @@ def test_files_come_from_the_hosts_that_the_index_names_and_from_no_other(site):
     site.nothing_is_used()
     site.create("--fetch-host", place)
     assert_true(has_alpha(site), "it is not fetched from there")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.index.redirect, site.index.elsewhere = "", "http://169.254.169.254"
     site.user.refused(site.words(), 1, "169.254.169.254", timeout=180)
     site.nothing_is_left()
@@ -168,7 +168,7 @@ def test_a_password_goes_through_and_ctrl_c_ends_all_of_it(site):
     words = site.words("--set", f"index={site.index.url.replace('://', '://joe:s3cret@')}")
     site.user.run(*words)
     assert_true(has_alpha(site), "it is not there")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.index.fault, site.index.asked = "hang", []
     process = site.user.start(*words, "--fetch", "here")
     assert_true(within(60, lambda: site.index.asked), "the index is not asked")
@@ -227,7 +227,7 @@ def test_of_a_file_that_two_packages_have_the_last_ones_is_there_each_time(site)
         manifests.add(
             site.on_nodes("sha256sum", f"{PREFIX}/train/current/.fastgpu/manifest", nodes="/0")
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     assert_equal(len(manifests), 1, f"{manifests}")
     site.write("zeta", "alpha")
     assert_not_in("in common", site.create().err, "one package shares with itself")
@@ -245,7 +245,9 @@ def test_of_a_file_that_two_packages_have_the_last_ones_is_there_each_time(site)
 def test_what_is_removed_and_activated_is_shown_before_and_after(site):
     site.create()
     plan = json.loads(
-        site.user.run("env", "remove", "train", "-c", site.name, "--dry-run", "-o", "json").out
+        site.user.run(
+            "env", "remove", "--yes", "train", "-c", site.name, "--dry-run", "-o", "json"
+        ).out
     )
     assert_equal(plan["schema"], "fastgpu.environment-removal/1", f"{plan}")
     assert_true(plan["dry_run"], f"{plan}")
@@ -288,7 +290,7 @@ def test_what_is_removed_and_activated_is_shown_before_and_after(site):
     )
     assert_equal(lock.read_text(), "mine", "a file was overwritten")
     site.user.run("env", "lock", "-f", str(site.file), "--uv", UV, "--out", str(lock), "--force")
-    gone = site.user.run("env", "remove", "train", "-c", site.name).out.decode()
+    gone = site.user.run("env", "remove", "--yes", "train", "-c", site.name).out.decode()
     assert_in("train", gone)
     assert_in("removed", gone)
     assert_in(f"{site.name}-", gone)

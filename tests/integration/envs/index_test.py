@@ -191,7 +191,7 @@ def test_the_password_of_an_index_is_in_no_file_and_no_argument(site):
     assert_not_in(ENCODED, json.dumps(plan), f"{plan}")
     # Nor where it fails.
     site.index.login = f"{USER}:changed"
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     failed = site.create(code=1)
     assert_not_in(PASSWORD, failed.err)
     assert_not_in(ENCODED, failed.err)
@@ -225,7 +225,7 @@ def test_a_lock_is_built_by_a_password_from_a_private_file_or_the_environment(si
         assert_equal(
             site.program("python", "-c", "import alpha").count("alpha one"), 2, f"{environment}"
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.user.refused(
         words,
         2,

@@ -85,7 +85,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
             site.nothing_is_used()
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     # The programs that build on the node are killed, wherever bash begins there.
     for point in ("env-build-python", "env-build-packages"):
         site.on_nodes(
@@ -108,7 +108,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
         site.nothing_is_used()
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     # The node itself dies while it builds.
     site.on_nodes("mkdir", "-p", f"{PREFIX}/train/000000000000/bin", nodes="/1")
     site.create()

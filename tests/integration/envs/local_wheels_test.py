@@ -45,7 +45,7 @@ def test_wheels_of_this_machine_and_of_an_address_are_locked_by_their_sums(site)
             site.program("python", "-c", "import gamma, delta").count("gamma one") == 2,
             "the wheels are not there",
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.user.refused(
         [
             "env",
@@ -62,7 +62,7 @@ def test_wheels_of_this_machine_and_of_an_address_are_locked_by_their_sums(site)
     (folder / name).unlink()
     # A lock needs no file whose content the nodes have already.
     site.user.run("env", "create", "-c", site.name, "-f", str(lock), *site.TOOL)
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     asked = len(site.index.asked)
     for file in (site.file, lock):
         site.user.refused(
@@ -125,7 +125,7 @@ def test_wheels_of_this_machine_come_by_lists_of_others_without_an_index_and_onl
             site.program("python", "-c", "import gamma").count("gamma") == 2,
             "the wheel is not there",
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.write(f"./dist/{foreign}")
     for words in (["create"], ["lock"]):
         site.user.refused(

@@ -100,7 +100,7 @@ def test_a_python_that_the_node_lacks_comes_from_the_table_and_is_in_the_lock(si
         "nothing",
         "made again where the node has a Python by now",
     )
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     again = json.loads(
         site.user.run(
             "env", "create", "-c", site.name, "-f", str(file), *site.TOOL, "-o", "json"
@@ -112,7 +112,7 @@ def test_a_python_that_the_node_lacks_comes_from_the_table_and_is_in_the_lock(si
         2,
         "another Python",
     )
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     own = site.create("-o", "json")
     assert_not_in("gets its own", own.err, "the node's own Python is not used")
     assert_not_equal(
@@ -147,7 +147,7 @@ def test_the_known_archives_are_fetched_from_a_mirror_and_a_lock_names_their_mak
 
 @with_site(NoPython)
 def test_a_python_without_archive_is_refused_before_anything_is_made(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     for version in ("3.6", "2.7", f"{VERSION}.1"):
         site.wants(version)
         site.user.refused(site.words("--dry-run"), 5, f"there is no Python {version} on this node")

@@ -84,7 +84,7 @@ def test_what_another_machine_has_made_is_found_on_the_nodes(site):
         5,
         "there is no environment 'nothing'",
     )
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     assert_equal(site.listed(), {}, "it is still there")
 
 
@@ -121,14 +121,16 @@ def test_the_same_name_in_two_places_is_two_environments_until_all_are_removed(s
 
     assert_equal(listed(), [(PREFIX, "complete", 2), (other, "complete", 2)])
     planned = json.loads(
-        site.user.run("env", "remove", "--all", "--dry-run", "-c", site.name, "-o", "json").out
+        site.user.run(
+            "env", "remove", "--yes", "--all", "--dry-run", "-c", site.name, "-o", "json"
+        ).out
     )["environments"]
     assert_equal([len(one["nodes"]) for one in planned], [2, 2], f"{planned}")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     assert_equal(listed(), [(PREFIX, "complete", 2)], "not the one that was made last is gone")
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     assert_equal(listed(), [])
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = site.on_nodes("sh", "-c", f"ls -d {PREFIX} {other} 2>/dev/null || true")
     assert_equal(left.strip(), "", "tools are left")
 
@@ -140,10 +142,12 @@ def test_all_places_are_removed_by_a_machine_that_did_not_make_them(site):
     site.create("--prefix", other)
     forget(site)
     planned = json.loads(
-        site.user.run("env", "remove", "--all", "--dry-run", "-c", site.name, "-o", "json").out
+        site.user.run(
+            "env", "remove", "--yes", "--all", "--dry-run", "-c", site.name, "-o", "json"
+        ).out
     )["environments"]
     assert_equal(sorted(one["prefix"] for one in planned), [PREFIX, other], f"{planned}")
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = site.on_nodes("sh", "-c", f"ls -d {PREFIX} {other} 2>/dev/null || true")
     assert_equal(left.strip(), "", "environments are left")
     assert_equal(site.listed(), {})
@@ -204,7 +208,7 @@ def test_the_node_with_the_oldest_c_library_builds_and_one_that_is_older_than_a_
         assert_equal(
             site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
         )
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
         site.user.run("env", "create", "-c", site.name + "/0", "-f", str(site.file), *site.TOOL)
         done = site.create("-o", "json", code=6)
         assert_equal(

@@ -193,7 +193,9 @@ def test_a_wheel_is_taken_where_one_fits(site):
 def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(site):
     site.write("alpha", "old")
     site.locked()
-    site.user.run("env", "remove", "--all", "-c", site.name)  # With the source, which nodes keep.
+    site.user.run(
+        "env", "remove", "--yes", "--all", "-c", site.name
+    )  # With the source, which nodes keep.
     good = site.index.files["old"].copy()
     site.add_old("old", "1.0", word="something else")
     site.user.refused(site.words(), 1, "the source of old 1.0", "has the SHA-256")
@@ -218,7 +220,7 @@ def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(si
     site.nothing_ran()
     site.nothing_is_left()
     # So are what builds it.
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     for name in ("wheel", "setuptools"):
         tools = dict(site.index.files[name])
         site.index.files[name] = {
@@ -318,7 +320,7 @@ def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
 def test_an_index_that_does_not_give_the_source_is_given_up(site):
     site.write("alpha", "old")
     site.locked()
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     site.index.fault = "hang files"
     site.user.refused(
         site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "no data for 1s"

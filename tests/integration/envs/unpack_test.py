@@ -93,7 +93,7 @@ class Archived(Wheels):
 
 @with_site(Archived)
 def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     before = changes(site)
     plan = site.unpack("--dry-run").out.decode()
     assert_in("unpack the archive, switch to it", plan)
@@ -127,7 +127,7 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
         f"made again: {again} {site.index.asked}",
     )
     assert_false(site.index.asked, f"made again: {again} {site.index.asked}")
-    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name)
     left = changes(site) ^ before
     assert_false(left, f"left: {sorted(left)[:20]}")
 
@@ -161,7 +161,7 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.write("alpha")
     site.create("--prefix", "/srv/envs")
     site.pack(site.archive)
-    site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name, "--prefix", "/srv/envs")
     for words in (
         site.unpack_words(),
         site.unpack_words("--dry-run"),
@@ -186,7 +186,7 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     assert_equal(
         site.program("python", "-c", "import alpha").count("alpha one"), 2, "it does not run"
     )
-    site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
+    site.user.run("env", "remove", "--yes", "--all", "-c", site.name, "--prefix", "/srv/envs")
 
 
 def spoiled_archives(site):
@@ -319,7 +319,7 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         site.nothing_is_used()
         site.unpack()
         site.is_complete()
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     comes = (
         "stat -c %s "
         f"{PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin "
@@ -350,7 +350,7 @@ def test_killed_at_every_step_and_in_the_midst_the_same_command_goes_on(site):
         )
         assert_equal(site.done(), ["unpacked", "received"], f"{how}: not unpacked again")
         site.is_complete()
-        site.user.run("env", "remove", "train", "-c", site.name)
+        site.user.run("env", "remove", "--yes", "train", "-c", site.name)
 
 
 @with_site(Archived)
@@ -398,7 +398,7 @@ def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     said = site.pack(site.archive).err
     assert_in("warning: fastgpu env unpack would refuse it: ", said)
     assert_in("site-packages/beta.py differs from its manifest", said)
-    site.user.run("env", "remove", "train", "-c", site.name)
+    site.user.run("env", "remove", "--yes", "train", "-c", site.name)
     site.write(
         "alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n"
     )
@@ -416,12 +416,12 @@ def test_a_place_that_nodes_share_gets_it_once(site):
     try:
         site.create(*prefix)
         site.pack(site.archive)
-        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        site.user.run("env", "remove", "--yes", "--all", "-c", site.name, *prefix)
         assert_equal(site.done(*prefix), ["unpacked", "switched"], "sent where it was already")
         builds = builds_in(place / "work/envs/train")
         assert_equal(len(builds), 1, f"{builds}")
         site.user.run("env", "verify", "train", "-c", site.name)
-        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        site.user.run("env", "remove", "--yes", "--all", "-c", site.name, *prefix)
         assert_equal(list(place.iterdir()), [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")

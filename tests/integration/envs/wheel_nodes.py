@@ -70,7 +70,7 @@ def with_nodes(*lists):
             try:
                 test(nodes)
             finally:
-                user.run("env", "remove", "--all", "-c", nodes.name, code=None)
+                user.run("env", "remove", "--yes", "--all", "-c", nodes.name, code=None)
                 nodes.index.close()
 
         return shared_cluster(run)

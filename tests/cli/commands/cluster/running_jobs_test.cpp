@@ -12,11 +12,13 @@
 #include "launcher/job.hpp"
 #include "launcher/job_store.hpp"
 #include "state/directory.hpp"
+#include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
+using fastgpu::test::failure_of;
 using fastgpu::test::FakeReply;
 using fastgpu::test::FakeSsh;
 using state::JobState;
@@ -102,6 +104,23 @@ class Lab {
     job.record = record;
     context.store().update_job(job);
     return job;
+  }
+
+  /// Makes a job one that uses this environment.
+  void enter(const state::Job& job, const std::string& name, const std::string& prefix) {
+    state::Job entered = now(job);
+    launcher::JobRecord record = *entered.record;
+    record.spec.used_environment = {.name = name, .prefix = prefix};
+    entered.record = record;
+    context.store().update_job(entered);
+  }
+
+  /// Returns the jobs on the first hosts, before this index, that use an environment of the name.
+  std::vector<std::string> using_before(int end, const std::string& name) {
+    std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+    nodes.erase(nodes.begin() + end, nodes.end());
+    return jobs_using(context, cluster, nodes,
+                      [&](const state::UsedEnvironment& used) { return used.name == name; });
   }
 
   /// Returns the jobs that are named before the last hosts go, from this index on.
@@ -215,6 +234,30 @@ TEST_CASE("jobs on machines that go with their nodes are left to them") {
   lab.stop_jobs_from(0);
   CHECK(lab.context.asked.empty());
   CHECK(lab.now(job).state == JobState::running);
+}
+
+TEST_CASE("an environment is used by the unfinished jobs on these hosts that run in it") {
+  Lab lab("static");
+  lab.context.silent_host = "one";  // The record counts for a job whose host does not answer.
+  const state::Job runs = lab.add_job("runs", {"one"});
+  const state::Job second = lab.add_job("second", {"one", "three"});
+  const state::Job over = lab.add_job("over", {"one"}, JobState::succeeded);
+  const state::Job elsewhere = lab.add_job("elsewhere", {"three"});
+  const state::Job other = lab.add_job("other", {"one"});
+  lab.add_job("none", {"one"});
+  for (const state::Job& job : {runs, second, over, elsewhere})
+    lab.enter(job, "train", "/opt/fastgpu/envs");
+  lab.enter(other, "infer", "/opt/fastgpu/envs");
+
+  const std::vector<std::string> jobs = lab.using_before(2, "train");
+
+  CHECK(jobs == std::vector{runs.id, second.id});
+  const Error e = failure_of([&] { refuse_while_used(jobs, "environment 'train'"); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(std::string(e.what()) ==
+        "2 jobs use environment 'train': runs-1, second-1; `fastgpu wait job runs-1` waits for the "
+        "first, and `fastgpu cancel job runs-1 second-1` ends them");
+  CHECK_NOTHROW(refuse_while_used({}, "environment 'train'"));
 }
 
 TEST_SUITE_END();
