@@ -22,7 +22,12 @@ bool is_behind_head(const state::Node& node) {
 
 ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
     : directory_(store.directory()), cluster_(std::move(cluster)) {
-  if (provision::provider_info(cluster_.provider).needs_hosts_file) listed_ = cluster_.hosts();
+  if (provision::provider_info(cluster_.provider).needs_hosts_file) {
+    listed_ = cluster_.hosts();
+    key_source_.remedy = "if it was installed anew: `fastgpu start cluster " + cluster_.name.value +
+                         " --accept-host-keys`";
+  }
+  key_source_.origin = "which cluster " + cluster_.name.value + " has pinned";
   if (!has_head_alone(cluster_)) return;
   const std::vector<state::Node> nodes = store.nodes(cluster_.id);
   if (!nodes.empty()) head_ = without_head(nodes.front());
@@ -56,6 +61,7 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .user = node.user.empty() ? cluster_.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
+  host.key_source = key_source_;
   host.is_on_this_machine = provision::provider_info(cluster_.provider).has_local_nodes;
   if (host.is_on_this_machine && ::geteuid() != 0)
     host.socket_broker =
@@ -66,7 +72,8 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                           .port = jump.port,
                           .user = jump.user,
                           .identity = own.empty() ? key : own,
-                          .host_keys = jump.host_keys});
+                          .host_keys = jump.host_keys,
+                          .key_source = key_source_});
   const auto index = static_cast<std::size_t>(node.index);
   if (index < listed_.size()) apply_listed(listed_[index], ssh::Login::with_identity, host);
   return host;

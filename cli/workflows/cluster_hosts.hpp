@@ -30,6 +30,7 @@ class ClusterHosts {
   std::filesystem::path directory_;
   state::Cluster cluster_;
   std::optional<ssh::Host> head_{};
+  ssh::KnownKeySource key_source_{};
   // The hosts of a static cluster, by the nodes' indexes.
   std::vector<provision::StaticHost> listed_{};
 };

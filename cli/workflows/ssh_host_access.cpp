@@ -1,6 +1,10 @@
 #include "cli/workflows/ssh_host_access.hpp"
 
+#include <algorithm>
+
 #include "agent/protocol/exit_codes.hpp"
+#include "base/contains.hpp"
+#include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "launcher/fan_out.hpp"
 #include "ssh/identity.hpp"
@@ -133,6 +137,25 @@ Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse
                                  "this at a terminal, which asks for it"};
 }
 
+ssh::KnownKeySource SshHostAccess::key_source(const state::Cluster& cluster,
+                                              const ssh::Host& host) {
+  const bool is_made = services_.store().find_cluster(cluster.id).has_value();
+  const std::string start = "`fastgpu start cluster " + cluster.name.value + " --accept-host-keys`";
+  const auto& in_known_hosts = known_places_.of(host.address, host.port).keys;
+  const bool is_known = std::ranges::any_of(
+      host.host_keys, [&](const std::string& key) { return contains(in_known_hosts, key); });
+  if (!is_known && is_made)
+    return {"which cluster " + cluster.name.value + " has pinned",
+            "if it was installed anew: " + start};
+  if (!is_known)
+    return {"which the cluster file has",
+            "if it was installed anew, write its new key into the file"};
+  const std::string name =
+      host.port == 22 ? host.address : "[" + host.address + "]:" + std::to_string(host.port);
+  return {"which known_hosts has", "if it was installed anew: `ssh-keygen -R " + shell_quote(name) +
+                                       "`, then " + (is_made ? start : "use --accept-host-keys")};
+}
+
 AgentOutputs SshHostAccess::call_as_user(const state::Cluster& cluster,
                                          std::span<const HostLogin> logins, const Words& words,
                                          const Cancel& cancel) {
@@ -144,6 +167,9 @@ AgentOutputs SshHostAccess::call_as_user(const state::Cluster& cluster,
   const auto as_user = [&](const HostLogin& login, bool by_client) {
     ssh::Host host = to_host(services_.store(), {}, login.node);
     host.identity = login.node.identity_file;
+    host.key_source = key_source(cluster, host);
+    for (ssh::Host& jump : host.jumps)
+      jump.key_source = key_source(cluster, jump);
     provision::StaticHost way = listed(login);
     if (!by_client) way.openssh.reset();
     apply_listed(way, ssh::Login::as_user, host);

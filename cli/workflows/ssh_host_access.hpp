@@ -7,6 +7,7 @@
 
 #include "cli/workflows/private_agent.hpp"
 #include "cli/workflows/services.hpp"
+#include "cli/workflows/static_host_keys.hpp"
 #include "provision/providers/static/host_access.hpp"
 #include "provision/providers/static/hosts.hpp"
 #include "ssh/host.hpp"
@@ -15,7 +16,8 @@ namespace fastgpu::cli {
 
 class SshHostAccess final : public provision::HostAccess {
  public:
-  explicit SshHostAccess(Services& services) : services_(services) {}
+  explicit SshHostAccess(Services& services)
+      : services_(services), known_places_(services.environment()("HOME").value_or("/")) {}
 
   Identities check(const state::Cluster& cluster, std::span<const provision::HostLogin> logins,
                    const Cancel& cancel) override;
@@ -42,6 +44,8 @@ class SshHostAccess final : public provision::HostAccess {
                        const Words& words, const Cancel& cancel);
   /// Returns the login to a host with the cluster's key.
   Key with_key_of(const state::Cluster& cluster) const;
+  /// Returns the origin of a host's known keys, and what to do if it shows another one.
+  ssh::KnownKeySource key_source(const state::Cluster& cluster, const ssh::Host& host);
   /// Returns the user's key files that have a passphrase and are not in an agent.
   std::vector<std::string> locked_keys(const provision::OpenSshUse& use);
   /// Asks at the terminal for the passphrases of the hosts' keys, once for each key.
@@ -49,6 +53,7 @@ class SshHostAccess final : public provision::HostAccess {
   Error explained(const Error& refusal, const provision::OpenSshUse& use);
 
   Services& services_;
+  KnownPlaces known_places_;
   std::unique_ptr<PrivateAgent> agent_;
   std::set<std::string> asked_;  // The keys whose passphrases were requested.
 };

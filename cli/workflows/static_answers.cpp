@@ -1,5 +1,7 @@
 #include "cli/workflows/static_answers.hpp"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "cli/workflows/cluster_hosts.hpp"
@@ -17,6 +19,19 @@ HostResult<ssh::Exit> login_of(const launcher::NodeAnswer& answer) {
   if (!answer.result.ok() || answer.result.value().code() == 0) return answer.result;
   return {node, Error(ErrorKind::remote, node.value + ": `true` exited with " +
                                              std::to_string(answer.result.value().code()))};
+}
+
+/// Returns true for the failure of a host that answers, but lets fastgpu not in.
+bool has_answered(const provision::NodeFailure& failure) {
+  return failure.error.kind() != ErrorKind::transient && failure.error.kind() != ErrorKind::timeout;
+}
+
+std::string title_of(const std::vector<provision::NodeFailure>& failures) {
+  if (std::ranges::none_of(failures, has_answered))
+    return " has hosts that do not answer, and fastgpu does not start hosts";
+  return std::ranges::all_of(failures, has_answered)
+             ? " has hosts to which fastgpu cannot log in"
+             : " has hosts that do not answer or to which fastgpu cannot log in";
 }
 
 }  // namespace
@@ -37,9 +52,7 @@ void require_static_hosts_answer(Services& services, const state::Cluster& clust
   services.messages().end_progress();
   std::vector<provision::NodeFailure> failures;
   provision::add_failures(failures, logins);
-  provision::throw_failures("cluster " + cluster.name.value +
-                                " has hosts that do not answer, and fastgpu does not start hosts",
-                            failures);
+  provision::throw_failures("cluster " + cluster.name.value + title_of(failures), failures);
 }
 
 }  // namespace fastgpu::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "base/error.hpp"
@@ -279,16 +280,32 @@ void accept_by_client(Services& services, Hosts& hosts, std::size_t distance, Kn
   }
 }
 
-void refuse_unknown(const Hosts& hosts) {
-  std::string missing;
+/// Throws denied, naming the places whose keys are unknown and the keys that they show.
+void refuse_unknown(Services& services, const Hosts& hosts) {
+  std::vector<ssh::Host> places;
+  std::set<std::string> ways;
   for (const StaticHost& host : hosts)
-    if (const auto distance = unknown_distance(host))
-      append_item(missing, place_on_way(host, *distance).address);
-  if (!missing.empty())
-    throw Error(ErrorKind::denied,
-                "the host key of " + missing +
-                    " is neither in the file nor in ~/.ssh/known_hosts: write it into the file as "
-                    "host_keys, or accept the key that the host shows with --accept-host-keys");
+    if (const auto distance = unknown_distance(host)) {
+      ssh::Host place = place_on_way(host, *distance);
+      if (ways.insert(way_to(place)).second) places.push_back(std::move(place));
+    }
+  if (places.empty()) return;
+  const auto shown = scan(services, places);
+  std::string missing;
+  for (const ssh::Host& place : places) {
+    const Scanned& scanned = shown.at(way_to(place));
+    append_item(missing,
+                ssh::place(place) +
+                    (scanned.key ? ", which shows " + ssh::fingerprint(*scanned.key) : "") +
+                    (scanned.failure ? ", which does not answer" : ""));
+  }
+  const bool is_one = places.size() == 1;
+  throw Error(ErrorKind::denied,
+              (is_one ? "the host key is" : "the host keys are") +
+                  std::string(" neither in the file nor in ~/.ssh/known_hosts: ") + missing +
+                  "; compare with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` at the host; "
+                  "then write the key into the file as host_keys, or accept what the host shows "
+                  "with --accept-host-keys");
 }
 
 /// Marks the hosts with known keys that only OpenSSH's client can reach. Throws if no host
@@ -354,7 +371,7 @@ void find_host_keys(Services& services, Hosts& hosts, KnownPlaces& known, Unknow
     accept_by_libssh2(services, hosts, distance, known);
     accept_by_client(services, hosts, distance, known);
   }
-  refuse_unknown(hosts);
+  refuse_unknown(services, hosts);
   for (StaticHost& host : hosts)
     sort_by_key_types(host);
   find_clients_hosts(services, hosts);

@@ -15,9 +15,8 @@ Advice advice_on_login(const Error& reason, const std::string& node, const std::
   if (ssh::is_foreign_host_key(reason))
     return {none_starts + ": the machine was installed anew, or another one has its address",
             "compare the key with that of the machine, at its own console: ssh-keygen -lf "
-            "/etc/ssh/ssh_host_ed25519_key.pub; if it is the same, create the cluster again with "
-            "this key, after: fastgpu delete cluster " +
-                cluster};
+            "/etc/ssh/ssh_host_ed25519_key.pub; if it is the same: fastgpu start cluster " +
+                cluster + " --accept-host-keys"};
   switch (reason.kind()) {
     case ErrorKind::denied:
       return {none_starts,

@@ -168,8 +168,8 @@ void Connection::check_host_key() const {
                 "its host key is not known; it shows " + blob_fingerprint(shown));
   if (!contains(known, shown))
     throw error(ErrorKind::denied, "its host key is " + blob_fingerprint(shown) + " and not " +
-                                       known_fingerprints(known) + "; " +
-                                       std::string(kForeignHostKey));
+                                       known_fingerprints(known) +
+                                       foreign_key_text(host_.key_source));
 }
 
 const Identity& Connection::identity() const {

@@ -31,6 +31,14 @@ struct OpenSsh {
   friend bool operator==(const OpenSsh&, const OpenSsh&) = default;
 };
 
+/// The words for a host that shows another key than its known ones.
+struct KnownKeySource {
+  std::string origin{};  ///< The origin of the known keys: "which cluster lab has pinned".
+  std::string remedy{};  ///< "if it was installed anew: ..."; empty without a remedy.
+
+  friend bool operator==(const KnownKeySource&, const KnownKeySource&) = default;
+};
+
 struct Host {
   NodeName name{};        ///< The name for messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
@@ -46,6 +54,7 @@ struct Host {
   /// list is empty, connecting fails with ErrorKind::denied. Keys of other types count only with
   /// `openssh`.
   std::vector<std::string> host_keys{};
+  KnownKeySource key_source{};
   std::vector<Host> jumps{};         ///< The jump hosts, from the nearest one on.
   std::optional<OpenSsh> openssh{};  ///< Absent if the host is reached by libssh2.
 

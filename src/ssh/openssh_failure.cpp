@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/host_key_failure.hpp"
+#include "ssh/keys.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -76,6 +78,16 @@ struct ClientWords {
   }
 };
 
+/// Returns " SHA256:...": the fingerprints of the host's known keys; "" if the key may be that of a
+/// jump host.
+std::string known_keys(const Host& host) {
+  std::string list;
+  if (!host.jumps.empty()) return list;
+  for (const std::string& key : host.host_keys)
+    append_item(list, fingerprint(key), " or ");
+  return list.empty() ? list : " " + list;
+}
+
 std::optional<Error> key_failure(const ClientWords& words) {
   constexpr std::array<std::string_view, 3> kParts = {
       "HOST IDENTIFICATION HAS CHANGED", "host key is known for", "Host key verification failed"};
@@ -85,9 +97,9 @@ std::optional<Error> key_failure(const ClientWords& words) {
   const std::string shown = words.line("SHA256:");
   const std::string key =
       shown.empty() ? "" : " (it is " + printable(shown.substr(shown.find("SHA256:"))) + ")";
-  return Error(ErrorKind::denied, words.place_of(kParts, kBeforeName) +
-                                      ": its host key is not one of the known keys" + key + "; " +
-                                      std::string(kForeignHostKey));
+  return Error(ErrorKind::denied,
+               words.place_of(kParts, kBeforeName) + ": its host key is not one of the known keys" +
+                   known_keys(words.host) + key + foreign_key_text(words.host.key_source));
 }
 
 std::optional<Error> algorithm_failure(const ClientWords& words) {

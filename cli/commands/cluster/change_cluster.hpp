@@ -22,6 +22,7 @@ struct ChangeOptions : ClusterOptions {
   std::string new_name;
   std::optional<int> nodes;
   bool replace_lost = false;
+  bool accept_host_keys = false;
   bool yes = false;
   bool forget = false;
   bool dry_run = false;

@@ -347,7 +347,8 @@ void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const WantedCl
               ", a range that this command does not name");
 }
 
-void tell_unchanged(Context& context, const provision::ClusterView& view) {
+void tell_unchanged(Context& context, const provision::ClusterView& view,
+                    const CreateClusterOptions& options) {
   Ui& ui = context.ui();
   const std::string name = view.cluster.name.value;
   refuse_ended(context, view.cluster);
@@ -355,7 +356,10 @@ void tell_unchanged(Context& context, const provision::ClusterView& view) {
     ui.warn("cluster " + name + " already exists but is degraded: `" +
             provision::start_command(view.cluster.name, view.nodes) + "` makes all nodes run");
   else
-    ui.note("cluster " + name + " already exists and matches the request");
+    ui.note("cluster " + name + " already exists and matches the request" +
+            (options.accept_host_keys ? "; `fastgpu start cluster " + name +
+                                            " --accept-host-keys` pins host keys that have changed"
+                                      : ""));
 }
 
 /// Asks the cloud, without a launch, whether the account may launch the planned machines.
@@ -438,7 +442,7 @@ int run(Context& context, const CreateClusterOptions& options) {
   context.set_interrupt_hint("cluster " + name + " exists; remove it with: " + delete_command);
   if (spec.scheduler != state::Scheduler::none) record_scheduler(tools, spec.name, spec.scheduler);
   if (made.kind == provision::PlanKind::unchanged) {
-    tell_unchanged(context, made.view);
+    tell_unchanged(context, made.view, options);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
   } else {
     keep_guards(context, spec.name, GuardUpdate::created,

@@ -5,6 +5,7 @@
 #include "cli/commands/cluster/unfinished_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/shared/dry_run.hpp"
+#include "cli/workflows/changed_host_keys.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
@@ -69,6 +70,10 @@ provision::ClusterView start(Context& context, const ChangeOptions& options,
   const provision::Tools tools = tools_for(context, options);
   auto view =
       in_time(context, tools.deadline, [&] { return provision::start_cluster(tools, name); });
+  if (options.accept_host_keys) {
+    pin_changed_host_keys(context, tools, name);
+    view.nodes = context.store().nodes(view.cluster.id);
+  }
   require_static_hosts_answer(context, view.cluster, view.nodes);
   const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
   if (options.replace_lost)
@@ -89,9 +94,10 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   const state::Cluster cluster = find_cluster(context, given);
   const ClusterName& name = cluster.name;
   show_cost_of_start(context, cluster);
-  const UnfinishedChange change = {
-      name, "started",
-      "fastgpu start cluster " + name.value + (options.replace_lost ? " --replace-lost" : "")};
+  const UnfinishedChange change = {name, "started",
+                                   "fastgpu start cluster " + name.value +
+                                       (options.replace_lost ? " --replace-lost" : "") +
+                                       (options.accept_host_keys ? " --accept-host-keys" : "")};
   return continued_by(context, change, [&] { return start(context, options, name); });
 }
 
@@ -111,6 +117,9 @@ Action make_start_cluster_command(Arguments& arguments) {
   const auto options = describe_several_clusters(arguments);
   arguments.flag("--replace-lost", "Create new machines for nodes that are lost",
                  options->replace_lost);
+  arguments.flag("--accept-host-keys",
+                 "Pin the changed host keys of static hosts, and print both fingerprints",
+                 options->accept_host_keys);
   return [options](Context& context) { return run_start(context, *options); };
 }
 

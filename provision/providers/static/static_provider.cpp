@@ -149,8 +149,10 @@ std::string StaticProvider::difference(const state::Cluster& there,
     if (is_same(now[i], then[i])) continue;
     if (place_of(now[i]) != place_of(then[i]))
       return "with host " + place_of(now[i]) + ", not " + place_of(then[i]);
-    return "with another host key, jump host, inner address or number of slots for " +
-           place_of(now[i]);
+    if (now[i].host_keys != then[i].host_keys)
+      return "with another host key for " + place_of(now[i]) + " (`fastgpu start cluster " +
+             there.name.value + " --accept-host-keys` pins keys that have changed)";
+    return "with another jump host, inner address or number of slots for " + place_of(now[i]);
   }
   if (now.size() == then.size()) return "";
   return "made of " + std::to_string(now.size()) + " listed hosts, not " +

@@ -58,8 +58,10 @@ class StaticProvider final : public Provider {
   Orphans orphans(std::span<const state::ClusterId> /*known*/) override { return {}; }
   void remove_orphan(const Orphan& /*orphan*/) override {}
 
- private:
+  /// Returns the login of the user to a listed host. Throws as describe_node().
   HostLogin login_of(const state::Cluster& cluster, int index) const;
+
+ private:
   std::vector<HostLogin> logins_of(const state::Cluster& cluster,
                                    std::span<const state::Node> nodes) const;
 

@@ -87,11 +87,68 @@ def test_a_host_whose_key_changes_later_is_refused(lab):
     assert_in(fingerprint(one.key), refused.stderr)
     shown = json.loads(lab.run("check", "cluster", "lab", "-o", "json", code=1).stdout)
     assert_in("ssh-keygen -lf", shown["findings"][0]["remedy"])
-    assert_in("fastgpu delete cluster lab", shown["findings"][0]["remedy"])
+    assert_in("start cluster lab --accept-host-keys", shown["findings"][0]["remedy"])
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_in("one", done.stderr)
     assert_in(fingerprint(one.key), done.stderr)
     assert_equal(len(ours(one)), 1, "a host that proved nothing was changed")
+
+
+def test_a_host_that_is_installed_anew_gets_its_new_key_pinned(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    lab.create(one.entry(), two.entry())
+    old = fingerprint(one.key)
+    one.install_anew()
+    start = ["start", "cluster", "lab"]
+    accept = [*start, "--accept-host-keys"]
+    refused = lab.run(*start, code=3).stderr
+    for said in (old, fingerprint(one.key), "which cluster lab has pinned", " ".join(accept)):
+        assert_in(said, refused)
+    assert_not_in("do not answer", refused)
+    other = two.keys_file.read_bytes()
+    pinned = lab.run(*accept).stderr
+    assert_in(f"one: its pinned key {old} is replaced by {fingerprint(one.key)}", pinned)
+    assert_not_in(fingerprint(two.key), pinned, "the key of another host is named")
+    assert_equal(two.keys_file.read_bytes(), other, "another host was changed")
+    assert_equal(len(ours(one)), 1, "the cluster's key is not there once")
+    lab.run("exec", "lab", "--", "true")
+    assert_in("no host key has changed", lab.run(*accept).stderr)
+    again = lab.create(one.entry(), two.entry(), more=["--accept-host-keys"]).stderr
+    assert_in("start cluster lab --accept-host-keys", again, "the flag is ignored without a word")
+
+
+def test_a_changed_key_is_pinned_only_as_known_hosts_has_it(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    place = f"[127.0.0.2]:{one.port}"
+    known_hosts(lab, f"{place} {line_of(one.key)}")
+    lab.create(one.entry(host_key=False), two.entry())
+    old = fingerprint(one.key)
+    one.install_anew()
+    accept = ["start", "cluster", "lab", "--accept-host-keys"]
+    refused = lab.run(*accept, code=3).stderr
+    for said in (old, fingerprint(one.key), "which known_hosts has", f"ssh-keygen -R '{place}'"):
+        assert_in(said, refused)
+    assert_equal(ours(one), [], "a host whose key is another one than known was changed")
+    assert_in(
+        "start cluster lab --accept-host-keys", lab.create(one.entry(), two.entry(), code=6).stderr
+    )
+    known_hosts(lab, f"{place} {line_of(one.key)}")
+    assert_not_in("accepted the key", lab.run(*accept).stderr, "a key that was known is accepted")
+    lab.run("exec", "lab", "--", "true")
+    lab.run("scale", "cluster", "lab", "--nodes", "1", "--yes")
+    two.install_anew()
+    assert_in(accept[-1], lab.run("scale", "cluster", "lab", "--nodes", "2", code=3).stderr)
+    lab.run(*accept)
+    lab.run("scale", "cluster", "lab", "--nodes", "2")
+    lab.run("exec", "lab", "--", "true")
+
+
+def test_unknown_hosts_are_all_named_with_their_ports_and_the_keys_they_show(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    refused = lab.create(one.entry(host_key=False), two.entry(host_key=False), code=3).stderr
+    for host in (one, two):
+        assert_in(f"{host.address}:{host.port}", refused)
+        assert_in(fingerprint(host.key), refused)
 
 
 if __name__ == "__main__":

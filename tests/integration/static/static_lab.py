@@ -7,6 +7,7 @@ of their own, too. Needs root, sshd, mpirun, ip and unshare. It cleans up after 
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -91,7 +92,8 @@ class Host:
         make_key(self.key, *key)
         self.port = port or (22 if network or inside else free_port(address))
         self.inside = inside
-        self.authorize((line_of(lab.user_key) + "\n").encode())
+        self.first_keys = (line_of(lab.user_key) + "\n").encode()
+        self.authorize(self.first_keys)
         (self.folder / "config").write_text(
             f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\n"
             "UsePAM no\n"
@@ -169,6 +171,15 @@ class Host:
                 os.kill(self.first_process(), signal.SIGKILL)
             self.process.wait()  # Until all that ran in there is gone.
             self.process = None
+
+    def install_anew(self):
+        """Makes it a new machine at the same address, which only the user can log in to."""
+        self.stop()
+        self.key.unlink()
+        make_key(self.key)
+        shutil.rmtree(self.home / ".fastgpu", ignore_errors=True)
+        self.authorize(self.first_keys)
+        self.start()
 
     def log(self):
         log = self.folder / "log"

@@ -118,7 +118,7 @@ TEST_CASE("a node that cannot be used has the remedy of its own cause") {
       remedy_of(ErrorKind::denied, "n2: its host key is SHA256:a and not SHA256:b; " +
                                        std::string(ssh::kForeignHostKey));
   CHECK(key.find("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub") != key.npos);
-  CHECK(key.find("fastgpu delete cluster lab") != key.npos);
+  CHECK(key.find("fastgpu start cluster lab --accept-host-keys") != key.npos);
   CHECK(key.find("fastgpu ssh") == key.npos);
   const std::string login = remedy_of(ErrorKind::denied, "n2: login as root is refused");
   CHECK(login.find("~/.ssh/authorized_keys") != login.npos);
