@@ -107,7 +107,11 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
 }
 
 bool has_ended(const state::Job& job) noexcept {
-  switch (job.state) {
+  return has_ended(job.state);
+}
+
+bool has_ended(state::JobState state) noexcept {
+  switch (state) {
     case JobState::queued:
     case JobState::starting:
     case JobState::running:

@@ -23,6 +23,7 @@ void mark_running(state::Store& store, state::Job& job);
 /// Records the end, only once: a job that has ended keeps its first outcome.
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
+bool has_ended(state::JobState state) noexcept;
 bool has_ended(const state::Job& job) noexcept;
 
 /// Returns the recorded outcome of a job that has ended.

@@ -10,10 +10,20 @@ Styled::Styled(std::string plain)
     : text_(needs_escape(plain) ? escaped(plain, Layout::kept) : std::move(plain)) {}
 
 Styled Styled::painted(std::string_view plain, Color color, bool colored) {
-  Styled out{std::string(plain)};
-  if (colored && color != Color::none)
-    out.text_ = std::string(escape(color)) + out.text_ + std::string(kColorEnd);
+  Styled out;
+  out.add_painted(plain, color, colored);
   return out;
+}
+
+void Styled::add_painted(std::string_view plain, Color color, bool colored) {
+  const bool is_painted = colored && color != Color::none;
+  if (is_painted) text_ += escape(color);
+  *this += plain;
+  if (is_painted) text_ += kColorEnd;
+}
+
+void Styled::add_blanks(std::size_t count) {
+  text_.append(count, ' ');
 }
 
 Styled& Styled::operator+=(const Styled& more) {
@@ -22,7 +32,11 @@ Styled& Styled::operator+=(const Styled& more) {
 }
 
 Styled& Styled::operator+=(std::string_view plain) {
-  return *this += Styled(std::string(plain));
+  if (needs_escape(plain))
+    text_ += escaped(plain, Layout::kept);
+  else
+    text_ += plain;
+  return *this;
 }
 
 Styled Styled::indented(std::size_t blanks) const {

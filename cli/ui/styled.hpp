@@ -1,6 +1,7 @@
 // Text that is safe for a terminal: only fastgpu itself can control the terminal with it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ class Styled {
 
   Styled& operator+=(const Styled& more);
   Styled& operator+=(std::string_view plain);
+  void add_painted(std::string_view plain, Color color, bool colored);
+  void add_blanks(std::size_t count);
 
   /// Returns the text with `blanks` blanks before each line.
   Styled indented(std::size_t blanks) const;

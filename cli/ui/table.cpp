@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <forward_list>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "base/ascii.hpp"
 #include "base/counted.hpp"
@@ -23,10 +28,18 @@ constexpr std::size_t kProse = 28;       // A narrower column of prose is hard t
 constexpr std::size_t kUnlimitedWidth = ~std::size_t{0};
 constexpr std::size_t kUnlimitedHeight = ~std::size_t{0};
 
+/// A cell as it is printed. Its text belongs to the table, or to the strip if it was escaped.
+struct PrintedCell {
+  std::string_view text{};
+  Color color = Color::none;
+  std::size_t width = 0;  ///< Terminal columns.
+};
+
 /// One column of the table and its cells. The title is the first cell.
 struct Strip {
   const Column* column = nullptr;
-  std::vector<Cell> cells{};
+  std::vector<PrintedCell> cells{};
+  std::forward_list<std::string> escaped_texts{};
   std::size_t natural = 0;       ///< Terminal columns of the widest cell.
   std::size_t longest_word = 0;  ///< Terminal columns of the longest word.
   std::size_t width = 0;         ///< Terminal columns of the strip as printed.
@@ -37,18 +50,25 @@ struct Strip {
   }
 };
 
+void add_cell(Strip& strip, std::string_view text, Color color) {
+  PrintedCell cell{.text = text, .color = color, .width = text.size()};
+  if (!is_printable_ascii(text)) {
+    strip.escaped_texts.push_front(escaped(text, Layout::one_line));
+    cell.text = strip.escaped_texts.front();
+    cell.width = display_width(cell.text);
+  }
+  strip.natural = std::max(strip.natural, cell.width);
+  if (strip.is_prose() && cell.width > strip.longest_word)
+    strip.longest_word = std::max(strip.longest_word, longest_word(cell.text));
+  strip.cells.push_back(cell);
+}
+
 Strip strip_of(const Table& table, std::size_t index, Titles titles) {
   Strip strip{.column = &table.columns[index]};
   strip.cells.reserve(table.rows.size() + 1);
-  if (titles == Titles::shown)
-    strip.cells.emplace_back(escaped(strip.column->title, Layout::one_line), Color::bold);
+  if (titles == Titles::shown) add_cell(strip, strip.column->title, Color::bold);
   for (const auto& row : table.rows)
-    strip.cells.emplace_back(escaped(row[index].text, Layout::one_line), row[index].color);
-  for (const Cell& cell : strip.cells) {
-    strip.natural = std::max(strip.natural, display_width(cell.text));
-    if (strip.is_prose())
-      strip.longest_word = std::max(strip.longest_word, longest_word(cell.text));
-  }
+    add_cell(strip, row[index].text, row[index].color);
   strip.width = strip.natural;
   return strip;
 }
@@ -79,7 +99,7 @@ std::string drop_optional(std::vector<Strip>& strips, std::size_t room) {
 /// Returns the columns that the cells of `strip` need if they are broken into lines of `width`.
 std::size_t width_broken(const Strip& strip, std::size_t width) {
   std::size_t widest = 0;
-  for (const Cell& cell : strip.cells)
+  for (const PrintedCell& cell : strip.cells)
     for (const std::string& line : wrapped(cell.text, width))
       widest = std::max(widest, display_width(line));
   return widest;
@@ -115,33 +135,49 @@ Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   return lines;
 }
 
+/// Returns true if a cell is printed in several lines of the terminal.
+bool is_broken(const Strip& strip, const PrintedCell& cell) {
+  return strip.is_prose() && cell.width > strip.width;
+}
+
+/// Prints one line of the terminal. `cells` are the parts of a row in it.
+void print_cells(const std::vector<const Strip*>& line, std::span<const PrintedCell> cells,
+                 std::size_t indent, bool colored, Styled& out) {
+  std::size_t blanks = indent;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!cells[i].text.empty()) {
+      out.add_blanks(blanks);
+      out.add_painted(cells[i].text, cells[i].color, colored);
+      blanks = 0;
+    }
+    blanks += line[i]->width - cells[i].width + kGap;
+  }
+  out += "\n";
+}
+
 /// Prints the part of a row that is in one line of strips. Broken prose takes several lines of the
 /// terminal.
 void print_line(const std::vector<const Strip*>& line, std::size_t row, std::size_t indent,
                 bool colored, Styled& out) {
-  std::vector<std::vector<std::string>> prose(line.size());  // The lines of each cell of prose.
+  std::vector<PrintedCell> cells;
+  cells.reserve(line.size());
+  std::vector<std::vector<std::string>> prose;  // The lines of each cell; empty for a whole one.
   std::size_t height = 1;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (!line[i]->is_prose()) continue;
-    prose[i] = wrapped(line[i]->cells[row].text, line[i]->width);
+    cells.push_back(line[i]->cells[row]);
+    if (!is_broken(*line[i], cells[i])) continue;
+    prose.resize(line.size());
+    prose[i] = wrapped(cells[i].text, line[i]->width);
     height = std::max(height, prose[i].size());
   }
-  const auto piece = [&](std::size_t i, std::size_t at) -> std::string_view {
-    if (!line[i]->is_prose()) return at == 0 ? std::string_view(line[i]->cells[row].text) : "";
-    return at < prose[i].size() ? std::string_view(prose[i][at]) : "";
-  };
   for (std::size_t at = 0; at < height; ++at) {
-    std::size_t blanks = indent;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string_view text = piece(i, at);
-      if (!text.empty()) {
-        out += std::string(blanks, ' ');
-        out += Styled::painted(text, line[i]->cells[row].color, colored);
-        blanks = 0;
-      }
-      blanks += line[i]->width - display_width(text) + kGap;
+    for (std::size_t i = 0; i < prose.size(); ++i) {
+      const bool has_piece = prose[i].empty() ? at == 0 : at < prose[i].size();
+      if (!prose[i].empty() && has_piece) cells[i].text = prose[i][at];
+      if (!has_piece) cells[i].text = {};
+      if (!prose[i].empty() || !has_piece) cells[i].width = display_width(cells[i].text);
     }
-    out += "\n";
+    print_cells(line, cells, indent, colored, out);
   }
 }
 

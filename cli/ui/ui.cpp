@@ -93,12 +93,11 @@ void Ui::write_out(std::string_view bytes) {
   out_.write(bytes);
 }
 
-View Ui::in_order(const View& view) const {
-  return table_style_.sort_by.empty() ? view : sorted(view, table_style_);
-}
-
 Printed Ui::printed_now(const View& view) const {
-  return print_view(in_order(view), format_, terminal(), table_style_.titles);
+  const auto print = [this](const View& in_order) {
+    return print_view(in_order, format_, terminal(), table_style_.titles);
+  };
+  return table_style_.sort_by.empty() ? print(view) : print(sorted(view, table_style_));
 }
 
 void Ui::show(const View& view) {
@@ -116,7 +115,7 @@ void Ui::redraw(const View& view, std::string_view noun) {
   const Guard guard(mutex_);
   const Detail detail = format_ == Format::wide ? Detail::wide : Detail::usual;
   const Styled text =
-      print_screen(in_order(view).table, detail, terminal(), noun, table_style_.titles);
+      print_screen(sorted(view, table_style_).table, detail, terminal(), noun, table_style_.titles);
   // In one piece: the screen does not flicker.
   write_out(std::string(kEmptyScreen) + text.str());
 }

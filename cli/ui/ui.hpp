@@ -101,7 +101,6 @@ class Ui {
   enum class Line : std::uint8_t { whole, open };
 
   Printed printed_now(const View& view) const;
-  View in_order(const View& view) const;
 
   void say(const Styled& text);
   void write_out(std::string_view bytes);

@@ -104,6 +104,10 @@ std::string escaped(std::string_view text, Layout layout) {
   return out;
 }
 
+bool is_printable_ascii(std::string_view text) noexcept {
+  return plain_prefix(text) == text.size();
+}
+
 bool needs_escape(std::string_view text) noexcept {
   for (;;) {
     text.remove_prefix(plain_prefix(text));

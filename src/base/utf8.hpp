@@ -46,6 +46,10 @@ enum class Layout : std::uint8_t {
 /// "\u202e", "\n". If line ends stay, drops a carriage return before a line end.
 std::string escaped(std::string_view text, Layout layout);
 
+/// Returns true for a text of printable ASCII characters alone: each takes one column of a
+/// terminal, and escaped() returns it unchanged.
+bool is_printable_ascii(std::string_view text) noexcept;
+
 /// Returns true if escaped(text, Layout::kept) would change `text`.
 bool needs_escape(std::string_view text) noexcept;
 

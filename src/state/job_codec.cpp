@@ -1,6 +1,12 @@
 // The JSON of jobs.
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "state/part_json.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
@@ -228,7 +234,55 @@ JobRecord parse_job_record(const std::string& text) try {
   throw Error(ErrorKind::remote, std::string("the job's record: ") + e.what());
 }
 
+void read_listed_node(std::string_view node, ListedRequest& request, int& workers) {
+  for_each_json_member(node, [&](std::string_view name, std::string_view value) {
+    if (name == "name") request.nodes.push_back(json_string(value).value_or(""));
+    if (name == "ranks") request.ranks += to_number<int>(value).value_or(0);
+    if (name == "workers") workers += to_number<int>(value).value_or(0);
+  });
+}
+
 }  // namespace
+
+std::optional<ListedRequest> listed_request(std::string_view text) try {
+  ListedRequest request;
+  std::optional<std::string> schema;
+  int workers = 0;
+  const bool is_whole =
+      for_each_json_member(text, [&](std::string_view name, std::string_view value) {
+        if (name == "schema") schema = json_string(value);
+        if (name == "engine") request.engine = parse_engine(json_string(value).value_or(""));
+        if (name == "engine_nodes") request.engine_nodes = json_string(value).value_or("");
+        if (name == "priority") request.priority = to_number<int>(value).value_or(0);
+        if (name == "command")
+          for_each_json_item(value, [&](std::string_view item) {
+            request.argv.push_back(json_string(item).value_or(""));
+          });
+        if (name == "nodes")
+          for_each_json_item(
+              value, [&](std::string_view item) { read_listed_node(item, request, workers); });
+      });
+  if (!is_whole || schema != kJobSchema || request.nodes.empty()) return std::nullopt;
+  if (workers > 0) request.ranks = workers;
+  return request;
+} catch (const Error&) {  // A newer fastgpu knows more engines.
+  return std::nullopt;
+}
+
+ListedRequest listed_request(const JobRecord& record) {
+  ListedRequest request{.argv = record.spec.argv,
+                        .engine = record.spec.engine,
+                        .priority = record.spec.priority,
+                        .engine_nodes = record.engine_job.nodes};
+  int workers = 0;
+  for (const NodeRanks& node : record.placement) {
+    request.nodes.push_back(node.node.value);
+    request.ranks += node.count;
+    workers += node.workers;
+  }
+  if (workers > 0) request.ranks = workers;
+  return request;
+}
 
 std::string record_text_of(const JobRecord& record) {
   json variables = record.variables;
@@ -276,6 +330,16 @@ std::string record_text_of(const JobRecord& record) {
 
 std::string record_text_of(const Job& job) {
   return job.record.is_new() ? record_text_of(*job.record) : RecordText::of(job.text);
+}
+
+bool may_have_bad_end(const Job& job) {
+  if (job.record.is_new()) return true;
+  bool has_part = false;
+  for_each_json_member(RecordText::of(job.text), [&](std::string_view name, std::string_view) {
+    for (const std::string_view part : {"cause", "failure", "lost_nodes", "full_disks"})
+      if (name == part) has_part = true;
+  });
+  return has_part;
 }
 
 void read_record_text(Job& job, std::string text) {

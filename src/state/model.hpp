@@ -120,6 +120,30 @@ struct Job {
   ReadText text{};  ///< The text of `record`.
 };
 
+/// The request for a job and the places of its ranks, as lists show them.
+struct ListedRequest {
+  std::vector<std::string> argv{};
+  EngineKind engine = EngineKind::mpirun;
+  int priority = 0;
+  int ranks = 0;                     ///< The programs: the workers of a job of torchrun.
+  std::vector<std::string> nodes{};  ///< Those of the placement.
+  std::string engine_nodes{};        ///< The nodes on which it runs, as the engine writes them.
+};
+
+/// A job as lists show it. It is read without the rest of its record, which takes most of the time
+/// with thousands of jobs.
+struct JobLine {
+  std::string id{};
+  ClusterId cluster{};
+  JobState state = JobState::starting;
+  std::optional<int> exit_code{};
+  std::string reason{};
+  TimePoint created{};
+  std::optional<TimePoint> ended{};
+  /// Absent if it was not requested, or the record cannot be read.
+  std::optional<ListedRequest> request{};
+};
+
 // The actions whose intents have details; provision/journal.hpp has all others.
 
 /// Stored while machines are requested at a place other than the cluster's, under tokens derived

@@ -2,7 +2,9 @@
 // above, a record has typed parts.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "state/model.hpp"
 
@@ -27,6 +29,14 @@ void read_record_text(Cluster& cluster, ClusterText text);
 std::string record_text_of(const JobRecord& record);
 /// Returns the text that was read while the record is unchanged.
 std::string record_text_of(const Job& job);
+
+/// Returns the part of a job's record that lists show; absent if the record cannot be read.
+std::optional<ListedRequest> listed_request(std::string_view text);
+/// Returns the same part of a whole record.
+ListedRequest listed_request(const JobRecord& record);
+
+/// Returns false if the record names no cause of an end, no rank, node or disk. Does not read it.
+bool may_have_bad_end(const Job& job);
 
 /// Reads the record of `job`, whose id is known. Throws nothing for a damaged text: each use of the
 /// record throws ErrorKind::remote.

@@ -131,10 +131,14 @@ bool Statement::step() {
 }
 
 std::string Statement::text(int column) const {
-  const unsigned char* data = sqlite3_column_text(statement_.get(), column);
+  return std::string(view(column));
+}
+
+std::string_view Statement::view(int column) const {
+  const void* data = sqlite3_column_text(statement_.get(), column);
   const int length = sqlite3_column_bytes(statement_.get(), column);
   if (data == nullptr) return {};
-  return {data, data + length};
+  return {static_cast<const char*>(data), static_cast<std::size_t>(length)};
 }
 
 std::int64_t Statement::number(int column) const {

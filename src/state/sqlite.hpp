@@ -37,6 +37,7 @@ class Statement {
 
   bool step();  ///< Proceeds to the next row. Returns false at the end.
   std::string text(int column) const;
+  std::string_view view(int column) const;  ///< Returns the text, which ends with the row.
   std::int64_t number(int column) const;
   std::optional<std::int64_t> optional_number(int column) const;
 

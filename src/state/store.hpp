@@ -1,6 +1,7 @@
 // The database of one state directory: SQLite in WAL mode.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -13,6 +14,9 @@
 namespace fastgpu::state {
 
 class Database;
+
+/// The parts of a JobLine: those of its row alone, or its request, too.
+enum class JobLineParts : std::uint8_t { row, row_and_request };
 
 /// Stores clusters, nodes, jobs and intents. Every call is one transaction and is on disk when it
 /// returns. Several processes may use one directory at once; a call waits for up to five seconds
@@ -68,6 +72,9 @@ class Store {
   void put_timer(const ClusterId& cluster, const Timer& timer);
 
   std::vector<Job> jobs() const;  ///< Returns all jobs, the newest first.
+  /// Calls `take` with each job of `cluster`, or of all clusters, the newest first.
+  void for_each_job_line(JobLineParts parts, const std::optional<ClusterId>& cluster,
+                         const std::function<void(JobLine&&)>& take) const;
   std::optional<Job> find_job(const std::string& id) const;
   /// Inserts a job under the first free name among "<name>-1", "<name>-2" and so on. The name is
   /// never used again. Sets `job.id`.

@@ -1,4 +1,11 @@
 // Jobs of a Store.
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "state/database.hpp"
 #include "state/record_text.hpp"
 #include "state/store.hpp"
@@ -33,6 +40,29 @@ std::vector<Job> Store::jobs() const {
   while (rows.step())
     jobs.push_back(job_of(rows));
   return jobs;
+}
+
+void Store::for_each_job_line(JobLineParts parts, const std::optional<ClusterId>& cluster,
+                              const std::function<void(JobLine&&)>& take) const {
+  const bool has_request = parts == JobLineParts::row_and_request;
+  std::string select = "SELECT id, cluster, state, exit_code, reason, created, ended";
+  if (has_request) select += ", spec";
+  select += " FROM jobs ";
+  if (cluster) select += "WHERE cluster=? ";
+  select += "ORDER BY sequence DESC";
+  sqlite::Statement rows = cluster ? database_->query(select, std::string_view(cluster->value))
+                                   : database_->query(select);
+  while (rows.step()) {
+    JobLine line{.id = rows.text(0),
+                 .cluster = {rows.text(1)},
+                 .state = parse_job_state(rows.view(2)),
+                 .reason = rows.text(4),
+                 .created = time_of(rows.number(5))};
+    if (const auto code = rows.optional_number(3)) line.exit_code = static_cast<int>(*code);
+    if (const auto ended = rows.optional_number(6)) line.ended = time_of(*ended);
+    if (has_request) line.request = listed_request(rows.view(7));
+    take(std::move(line));
+  }
 }
 
 std::optional<Job> Store::find_job(const std::string& id) const {

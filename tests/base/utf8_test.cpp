@@ -68,6 +68,13 @@ TEST_CASE("what is printable is cut between characters") {
   CHECK(printable("", 0).empty());
 }
 
+TEST_CASE("printable ASCII needs no escape and takes one column a character") {
+  CHECK(is_printable_ascii(""));
+  CHECK(is_printable_ascii("a ~"));
+  for (const char* text : {"a\n", "\x7f", "\xc3\xa9", "\xff", "\x1b[0m"})
+    CHECK_FALSE(is_printable_ascii(text));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -336,6 +336,62 @@ TEST_CASE("details of intents are read as they were written") {
   CHECK(std::get<CloudPlacement>(*store.open_intents().back().detail).place == 3);
 }
 
+TEST_CASE("the request that lists show is the same from the text of a record and from the record") {
+  const auto check_same = [](const JobRecord& record) {
+    const auto listed = listed_request(record_text_of(record));
+    REQUIRE(listed);
+    const ListedRequest whole = listed_request(record);
+    CHECK(listed->argv == whole.argv);
+    CHECK(listed->engine == whole.engine);
+    CHECK(listed->priority == whole.priority);
+    CHECK(listed->ranks == whole.ranks);
+    CHECK(listed->nodes == whole.nodes);
+    CHECK(listed->engine_nodes == whole.engine_nodes);
+  };
+  JobRecord record{.spec = {.name = {"train"}, .argv = {"sh", "-c", "echo \"{[\" \\ \n'\xc3\xa9'"}},
+                   .placement = {{{"demo-0"}, 0, 2}, {{"demo-1"}, 2, 2}}};
+  check_same(record);
+  record.placement[0].cpus = {"0-3", "4-7"};
+  record.placement[1].workers = 8;
+  record.spec.priority = -2;
+  check_same(record);
+  record.spec.engine = EngineKind::slurm;
+  record.engine_job = {.id = "7", .nodes = "node[1-2]"};
+  check_same(record);
+}
+
+TEST_CASE("the record of a job that ended badly is read, and that of another need not be") {
+  const auto read_back = [](const JobRecord& record) {
+    Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};
+    read_record_text(job, record_text_of(record));
+    return job;
+  };
+  JobRecord record{.spec = {.name = {"train"}, .argv = {"cause", "failure"}},
+                   .placement = {{{"demo-0"}, 0, 1}}};
+  CHECK_FALSE(may_have_bad_end(read_back(record)));
+  record.lost_nodes = {{"demo-0"}};
+  CHECK(may_have_bad_end(read_back(record)));
+  record.lost_nodes.clear();
+  record.cause = JobEndCause::timeout;
+  CHECK(may_have_bad_end(read_back(record)));
+  Job fresh{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};
+  fresh.record = record;
+  CHECK(may_have_bad_end(fresh));
+}
+
+TEST_CASE("a record that cannot be read has no request for lists") {
+  const JobRecord record{.spec = {.name = {"train"}, .argv = {"true"}},
+                         .placement = {{{"demo-0"}, 0, 1}}};
+  const std::string whole = record_text_of(record);
+  REQUIRE(listed_request(whole));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    CHECK_FALSE(listed_request(whole.substr(0, size)));
+  CHECK_FALSE(listed_request(R"({"schema":"fastgpu.job/2","nodes":[{"name":"a","ranks":1}]})"));
+  CHECK_FALSE(listed_request(R"({"schema":"fastgpu.job/1","nodes":[]})"));
+  CHECK_FALSE(listed_request(
+      R"({"schema":"fastgpu.job/1","engine":"tomorrow","nodes":[{"name":"a","ranks":1}]})"));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -196,6 +196,38 @@ TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
   CHECK_FALSE(store.find_job("train-9"));
 }
 
+TEST_CASE(
+    "jobs are listed without their records, the newest first, or those of one cluster alone") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job job{.id = "", .cluster = {"0badcafe"}, .reason = "why"};
+  job.record =
+      JobRecord{.spec = {.name = {"train"}, .argv = {"true"}}, .placement = {{{"demo-0"}, 0, 2}}};
+  job.exit_code = 3;
+  job.ended = TimePoint(std::chrono::milliseconds(42));
+  store.insert_job(job, {"train"});
+  Job other{.id = "", .cluster = {"another"}, .reason = ""};
+  store.insert_job(other, {"train"});
+  const auto listed = [&](JobLineParts parts, const std::optional<ClusterId>& cluster) {
+    std::vector<JobLine> lines;
+    store.for_each_job_line(parts, cluster, [&](JobLine&& line) { lines.push_back(line); });
+    return lines;
+  };
+
+  const auto all = listed(JobLineParts::row, std::nullopt);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].id == "train-2");
+  CHECK_FALSE(all[0].ended);
+  CHECK(all[1].exit_code == 3);
+  CHECK(all[1].reason == "why");
+  CHECK(all[1].ended == job.ended);
+  CHECK_FALSE(all[1].request);
+  const auto one = listed(JobLineParts::row_and_request, job.cluster);
+  REQUIRE(one.size() == 1);
+  REQUIRE(one[0].request);
+  CHECK(one[0].request->ranks == 2);
+}
+
 TEST_CASE("intents are listed oldest first until they are closed") {
   const TempDirectory temp;
   Store store(temp.path());

@@ -10,6 +10,7 @@
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/lookup.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
 

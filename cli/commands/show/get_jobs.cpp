@@ -11,11 +11,6 @@
 namespace fastgpu::cli {
 namespace {
 
-ViewParts wanted_parts(const Ui& ui) {
-  if (ui.wants_document()) return ViewParts::all;
-  return ui.wants_wide_columns() ? ViewParts::wide_table : ViewParts::table;
-}
-
 void add_waits(Context& context, std::vector<JobAndCluster>& shown) {
   std::vector<state::Job> jobs;
   for (const JobAndCluster& one : shown)
@@ -23,6 +18,12 @@ void add_waits(Context& context, std::vector<JobAndCluster>& shown) {
   auto waits = waits_of(context, jobs);
   for (std::size_t i = 0; i < shown.size(); ++i)
     shown[i].waits_for = std::move(waits[i]);
+}
+
+void show_document(Context& context, std::vector<JobAndCluster> jobs) {
+  add_waits(context, jobs);
+  const auto parts = context.ui().wants_wide_columns() ? ViewParts::all : ViewParts::document;
+  context.ui().show(view_of(jobs, std::chrono::system_clock::now(), parts));
 }
 
 }  // namespace
@@ -36,10 +37,11 @@ Action make_get_jobs_command(Arguments& arguments) {
   flag.letter = "-c";
   flag.values = Values::cluster;
   return [options, cluster](Context& context) {
-    auto jobs = wanted_jobs(context, options->name, *cluster);
-    const ViewParts parts = wanted_parts(context.ui());
-    if (parts != ViewParts::table) add_waits(context, jobs);
-    context.ui().show(view_of(jobs, std::chrono::system_clock::now(), parts));
+    const auto columns = context.ui().wants_wide_columns() ? JobColumns::all : JobColumns::usual;
+    if (context.ui().wants_document())
+      show_document(context, wanted_jobs(context, options->name, *cluster));
+    else
+      context.ui().show(table_of_jobs(context, options->name, *cluster, columns));
     return 0;
   };
 }

@@ -1,15 +1,23 @@
 #include "cli/commands/show/shown_state.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "launcher/job_store.hpp"
 #include "provision/lifecycle.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -75,11 +83,98 @@ std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& t
   return found;
 }
 
+namespace {
+
+/// The names of the clusters that there are; empty for one that is deleted.
+class ClusterNames {
+ public:
+  explicit ClusterNames(Context& context) {
+    for (const state::Cluster& cluster : context.store().clusters())
+      names_[cluster.id] = cluster.name.value;
+  }
+  std::string of(const state::ClusterId& id) const {
+    const auto found = names_.find(id);
+    return found == names_.end() ? "" : found->second;
+  }
+
+ private:
+  std::map<state::ClusterId, std::string> names_{};
+};
+
+/// Fills a table with jobs, each in its nodes' present view.
+class JobsOfTable {
+ public:
+  JobsOfTable(Context& context, JobColumns columns)
+      : context_(context),
+        columns_(columns),
+        table_(std::chrono::system_clock::now(), columns),
+        names_(context) {}
+
+  void add(const std::vector<JobAndCluster>& jobs) {
+    for (const JobAndCluster& shown : jobs) {
+      table_.add(row_of(shown));
+      keep_if_queued(table_.size() - 1, shown);
+    }
+  }
+
+  /// Adds all jobs, or those of a cluster. Asks the nodes of those alone that have not ended.
+  void add_recorded(const std::optional<state::ClusterId>& cluster) {
+    std::vector<std::pair<std::size_t, std::string>> open;
+    const auto parts = columns_ == JobColumns::all ? state::JobLineParts::row_and_request
+                                                   : state::JobLineParts::row;
+    context_.store().for_each_job_line(parts, cluster, [&](state::JobLine&& line) {
+      if (!launcher::has_ended(line.state)) open.emplace_back(table_.size(), line.id);
+      std::string name = names_.of(line.cluster);
+      const std::string_view word = state::to_string(line.state);
+      table_.add({std::move(line), word, std::move(name)});
+    });
+    for (const auto& [index, id] : open)
+      if (auto job = context_.store().find_job(id)) show_now(index, std::move(*job));
+  }
+
+  View take() {
+    if (columns_ == JobColumns::all) show_waits();
+    return std::move(table_).take();
+  }
+
+ private:
+  void show_now(std::size_t index, state::Job job) {
+    std::string name = names_.of(job.cluster);
+    const JobAndCluster shown{now(context_, std::move(job)), std::move(name)};
+    table_.replace(index, row_of(shown));
+    keep_if_queued(index, shown);
+  }
+
+  void keep_if_queued(std::size_t index, const JobAndCluster& shown) {
+    if (shown.job.state != state::JobState::queued) return;
+    places_.push_back(index);
+    queued_.push_back(shown);
+  }
+
+  void show_waits() {
+    std::vector<state::Job> jobs;
+    for (const JobAndCluster& shown : queued_)
+      jobs.push_back(shown.job);
+    auto waits = waits_of(context_, jobs);
+    for (std::size_t i = 0; i < queued_.size(); ++i) {
+      queued_[i].waits_for = std::move(waits[i]);
+      table_.replace(places_[i], row_of(queued_[i]));
+    }
+  }
+
+  Context& context_;
+  JobColumns columns_;
+  JobTable table_;
+  ClusterNames names_;
+  std::vector<JobAndCluster> queued_{};
+  std::vector<std::size_t> places_{};  ///< The rows of `queued_`.
+};
+
+}  // namespace
+
 std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
                                        const std::string& cluster) {
-  std::map<std::string, std::string> names;
-  for (const state::Cluster& cluster : context.store().clusters())
-    names[cluster.id.value] = cluster.name.value;
+  const ClusterNames names(context);
   std::vector<state::Job> jobs;
   if (name.empty())
     jobs = context.store().jobs();
@@ -92,10 +187,23 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
   std::vector<JobAndCluster> out;
   out.reserve(jobs.size());
   for (state::Job& job : jobs) {
-    const auto found = names.find(job.cluster.value);
-    out.push_back({now(context, std::move(job)), found == names.end() ? "" : found->second});
+    std::string name_of_cluster = names.of(job.cluster);
+    out.push_back({now(context, std::move(job)), std::move(name_of_cluster)});
   }
   return out;
+}
+
+View table_of_jobs(Context& context, const std::string& name, const std::string& cluster,
+                   JobColumns columns) {
+  JobsOfTable jobs(context, columns);
+  if (!name.empty()) {
+    jobs.add(wanted_jobs(context, name, cluster));
+  } else {
+    std::optional<state::ClusterId> only;
+    if (!cluster.empty()) only = find_cluster(context, cluster).id;
+    jobs.add_recorded(only);
+  }
+  return jobs.take();
 }
 
 }  // namespace fastgpu::cli

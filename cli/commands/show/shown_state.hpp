@@ -39,4 +39,9 @@ std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& t
 std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
                                        const std::string& cluster = "");
 
+/// Returns the table of the same jobs. Reads the records of jobs that have ended for `all` columns
+/// alone, and no more of them than the columns show.
+View table_of_jobs(Context& context, const std::string& name, const std::string& cluster,
+                   JobColumns columns);
+
 }  // namespace fastgpu::cli

@@ -2,6 +2,10 @@
 #include "cli/commands/shared/offer_views.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/contains.hpp"
 #include "base/join.hpp"
@@ -35,8 +39,8 @@ std::string running_of_all(std::span<const state::Node> nodes) {
   return std::to_string(running) + "/" + std::to_string(nodes.size());
 }
 
-std::string exit_word(const state::Job& job) {
-  return job.exit_code ? std::to_string(*job.exit_code) : "";
+std::string exit_word(const std::optional<int>& code) {
+  return code ? std::to_string(*code) : "";
 }
 
 std::string price_cell(const GuardStatus& status) {
@@ -239,17 +243,13 @@ Json failure_of_ranks(const state::Job& job) try {
 }
 
 /// Adds the nodes whose loss ended the job, and those whose disk was full.
-void put_bad_nodes(Json& out, const state::Job& job) {
-  out["lost_nodes"] = Json::array();
-  out["full_disks"] = Json::array();
-  try {
-    for (const NodeName& node : job.record->lost_nodes)
-      out["lost_nodes"].push_back(node.value);
-    for (const state::FullDiskAt& disk : job.record->full_disks)
-      out["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
-  } catch (const Error&) {  // The record cannot be read.
-    return;
-  }
+void put_bad_nodes(Json& out, const state::Job& job) try {
+  for (const NodeName& node : job.record->lost_nodes)
+    out["lost_nodes"].push_back(node.value);
+  for (const state::FullDiskAt& disk : job.record->full_disks)
+    out["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
+} catch (const Error&) {  // The record cannot be read.
+  return;
 }
 
 /// Returns what ended the job; null if nothing bad has.
@@ -258,6 +258,17 @@ Json end_cause_word(const state::Job& job) try {
   return cause == state::JobEndCause::none ? Json() : Json(state::to_string(cause));
 } catch (const Error&) {
   return nullptr;
+}
+
+/// Adds what is known of a bad end. The record of a job without one is not read, which takes most
+/// of the time with thousands of jobs.
+void put_end(Json& out, const state::Job& job) {
+  const bool has_end = state::may_have_bad_end(job);
+  out["failure"] = has_end ? failure_of_ranks(job) : Json();
+  out["cause"] = has_end ? end_cause_word(job) : Json();
+  out["lost_nodes"] = Json::array();
+  out["full_disks"] = Json::array();
+  if (has_end) put_bad_nodes(out, job);
 }
 
 }  // namespace
@@ -277,9 +288,7 @@ Json to_json(const state::Job& job) {
   out["state"] = state_word(job);
   out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
   out["reason"] = job.reason;
-  out["failure"] = failure_of_ranks(job);
-  out["cause"] = end_cause_word(job);
-  put_bad_nodes(out, job);
+  put_end(out, job);
   out["created"] = utc_text(job.created);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));
@@ -396,76 +405,116 @@ std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now) {
 
 namespace {
 
-/// The request for a job and the places of its ranks, as cells of a table.
-struct RequestCells {
-  std::string ranks{};
-  std::string nodes{};
-  std::string priority{};
-  std::string command{};
-};
-
-/// Returns empty cells for a record that cannot be read.
-RequestCells request_cells(const state::Job& job) try {
-  const state::JobRecord& record = *job.record;
-  const bool has_placement = record.spec.engine == state::EngineKind::mpirun;
-  std::vector<std::string> nodes;
-  for (const state::NodeRanks& node : record.placement)
-    nodes.push_back(node.node.value);
-  return {.ranks = std::to_string(launcher::program_ranks(record.placement)),
-          .nodes = has_placement ? fold_names(nodes) : record.engine_job.nodes,
-          .priority = std::to_string(record.spec.priority),
-          .command = shell_join(record.spec.argv)};
-} catch (const Error&) {  // Another version of fastgpu wrote this.
-  return {};
+std::chrono::seconds seconds_of(state::TimePoint created,
+                                const std::optional<state::TimePoint>& ended,
+                                state::TimePoint now) {
+  const state::TimePoint end = std::max(ended.value_or(now), created);
+  return std::chrono::duration_cast<std::chrono::seconds>(end - created);
 }
 
 /// Returns the duration of the job; empty for one that has not started.
-std::string duration_cell(const state::Job& job, state::TimePoint now) {
-  if (job.state == state::JobState::queued) return {};
-  return to_string(std::chrono::milliseconds(duration_of(job, now)));
+std::string duration_cell(const state::JobLine& line, state::TimePoint now) {
+  if (line.state == state::JobState::queued) return {};
+  return to_string(std::chrono::milliseconds(seconds_of(line.created, line.ended, now)));
 }
 
 /// Returns why the job ended, or what it waits for.
-std::string reason_cell(const JobAndCluster& shown) {
-  const bool waits = shown.waits_for && !shown.waits_for->empty();
-  return waits ? "waits for " + joined(*shown.waits_for) : shown.job.reason;
+std::string reason_cell(const JobRow& job) {
+  return job.waits_for.empty() ? job.line.reason : "waits for " + joined(job.waits_for);
+}
+
+std::optional<state::ListedRequest> request_in(const state::Job& job) try {
+  return state::listed_request(*job.record);
+} catch (const Error&) {  // Another version of fastgpu wrote this.
+  return std::nullopt;
+}
+
+Json item_of(const JobAndCluster& shown, state::TimePoint now) {
+  Json item = cli::to_json(shown.job);
+  item["cluster"] = shown.cluster;
+  item["duration_seconds"] = cli::duration_of(shown.job, now).count();
+  if (shown.waits_for) item["waits_for"] = *shown.waits_for;
+  return item;
 }
 
 }  // namespace
 
-View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewParts parts) {
-  View view;
-  view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
-  view.table.columns = {{"JOB"},
-                        {"CLUSTER"},
-                        {"STATE"},
-                        {"EXIT"},
-                        {"AGE", false, Fit::optional},
-                        {"DURATION", true},
-                        {"RANKS", true},
-                        {"NODES", true},
-                        {"PRIORITY", true},
-                        {"COMMAND", true, Fit::prose},
-                        {"REASON", true, Fit::prose}};
-  view.root = document("jobs");
-  view.root["jobs"] = Json::array();
-  view.names.reserve(jobs.size());
-  view.table.rows.reserve(jobs.size());
-  for (const JobAndCluster& shown : jobs) {
-    const state::Job& job = shown.job;
-    view.names.push_back(job.id);
-    const RequestCells request = parts == ViewParts::table ? RequestCells() : request_cells(job);
-    view.table.rows.push_back({job.id, shown.cluster, state_cell(state_word(job)), exit_word(job),
-                               age(job.created, now), duration_cell(job, now), request.ranks,
-                               request.nodes, request.priority, request.command,
-                               reason_cell(shown)});
-    if (parts != ViewParts::all) continue;
-    Json item = to_json(job);
-    item["cluster"] = shown.cluster;
-    item["duration_seconds"] = duration_of(job, now).count();
-    if (shown.waits_for) item["waits_for"] = *shown.waits_for;
-    view.root["jobs"].push_back(std::move(item));
+JobRow row_of(const JobAndCluster& shown) {
+  const state::Job& job = shown.job;
+  return {.line = {.id = job.id,
+                   .cluster = job.cluster,
+                   .state = job.state,
+                   .exit_code = job.exit_code,
+                   .reason = job.reason,
+                   .created = job.created,
+                   .ended = job.ended,
+                   .request = request_in(job)},
+          .state = state_word(job),
+          .cluster = shown.cluster,
+          .waits_for = shown.waits_for.value_or(std::vector<std::string>())};
+}
+
+JobTable::JobTable(state::TimePoint now, JobColumns columns) : now_(now), columns_(columns) {
+  view_.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
+  view_.root = document("jobs");
+  view_.root["jobs"] = Json::array();
+  view_.table.columns = {{"JOB"}, {"CLUSTER"}, {"STATE"}, {"EXIT"}, {"AGE", false, Fit::optional}};
+  if (columns == JobColumns::usual) return;
+  for (Column column : {Column{"DURATION", true}, Column{"RANKS", true}, Column{"NODES", true},
+                        Column{"PRIORITY", true}, Column{"COMMAND", true, Fit::prose},
+                        Column{"REASON", true, Fit::prose}})
+    view_.table.columns.push_back(std::move(column));
+}
+
+void JobTable::add(const JobRow& job) {
+  view_.names.push_back(job.line.id);
+  view_.table.rows.push_back(cells_of(job));
+}
+
+void JobTable::replace(std::size_t index, const JobRow& job) {
+  view_.table.rows[index] = cells_of(job);
+}
+
+std::vector<Cell> JobTable::cells_of(const JobRow& job) {
+  const state::JobLine& line = job.line;
+  std::vector<Cell> row;
+  row.reserve(view_.table.columns.size());
+  row.emplace_back(line.id);
+  row.emplace_back(job.cluster);
+  row.push_back(state_cell(job.state));
+  row.emplace_back(exit_word(line.exit_code));
+  row.emplace_back(age(line.created, now_));
+  if (columns_ == JobColumns::usual) return row;
+  row.emplace_back(duration_cell(line, now_));
+  if (line.request) {
+    row.emplace_back(std::to_string(line.request->ranks));
+    row.emplace_back(nodes_of(*line.request));
+    row.emplace_back(std::to_string(line.request->priority));
+    row.emplace_back(shell_join(line.request->argv));
+  } else {  // Another version of fastgpu wrote this.
+    row.insert(row.end(), 4, Cell(""));
   }
+  row.emplace_back(reason_cell(job));
+  return row;
+}
+
+const std::string& JobTable::nodes_of(const state::ListedRequest& request) {
+  if (request.engine != state::EngineKind::mpirun) return request.engine_nodes;
+  if (names_ != request.nodes) {
+    names_ = request.nodes;
+    folded_ = fold_names(names_);
+  }
+  return folded_;
+}
+
+View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now, ViewParts parts) {
+  JobTable table(now, JobColumns::all);
+  if (parts == ViewParts::all)
+    for (const JobAndCluster& shown : jobs)
+      table.add(row_of(shown));
+  View view = std::move(table).take();
+  for (const JobAndCluster& shown : jobs)
+    view.root["jobs"].push_back(item_of(shown, now));
   return view;
 }
 

@@ -318,20 +318,34 @@ TEST_CASE("a job that waits in the queue of Slurm is shown as queued, whatever s
   CHECK(shown() == "starting");
 }
 
-TEST_CASE("a table of jobs reads no record, which takes most of the time with many jobs") {
-  int reads = 0;
-  state::Job job{.id = "train-1", .state = state::JobState::succeeded, .created = kNow};
-  job.record = state::Recorded<state::JobRecord>::to_read([&reads] {
-    ++reads;
-    return state::JobRecord{.spec = {}, .placement = {{{"demo-0"}, 0, 1}}};
-  });
-  const std::vector<JobAndCluster> jobs = {{job, "demo"}};
-  const View table = view_of(jobs, kNow, ViewParts::table);
-  CHECK(table.names == std::vector<std::string>{"train-1"});
-  CHECK(table.table.rows[0][2].text == "succeeded");
-  CHECK(table.root["jobs"].empty());
-  CHECK(reads == 0);
-  CHECK(view_of(jobs, kNow).root["jobs"][0]["cluster"] == "demo");
+TEST_CASE("a table of jobs has the columns of its request alone if all of them are shown") {
+  JobRow row{.line = {.id = "train-1",
+                      .state = state::JobState::succeeded,
+                      .created = kNow,
+                      .request = state::ListedRequest{.argv = {"echo", "a b"},
+                                                      .priority = 3,
+                                                      .ranks = 4,
+                                                      .nodes = {"demo-0", "demo-1"}}},
+             .state = "succeeded",
+             .cluster = "demo"};
+  const auto shown = [&row](JobColumns columns) {
+    JobTable table(kNow, columns);
+    table.add(row);
+    return std::move(table).take();
+  };
+  const View usual = shown(JobColumns::usual);
+  CHECK(usual.names == std::vector<std::string>{"train-1"});
+  CHECK(usual.table.columns.size() == 5);
+  REQUIRE(usual.table.rows[0].size() == 5);
+  CHECK(usual.table.rows[0][2].text == "succeeded");
+  const View all = shown(JobColumns::all);
+  REQUIRE(all.table.rows[0].size() == all.table.columns.size());
+  CHECK(all.table.rows[0][6].text == "4");
+  CHECK(all.table.rows[0][7].text == "demo-[0-1]");
+  CHECK(all.table.rows[0][8].text == "3");
+  CHECK(all.table.rows[0][9].text == "echo 'a b'");
+  row.line.request.reset();  // Its record cannot be read.
+  CHECK(shown(JobColumns::all).table.rows[0][7].text.empty());
 }
 
 TEST_SUITE_END();
