@@ -46,8 +46,10 @@ std::optional<Error> failure_without_slurm(const std::string& head, int code,
   const std::string why =
       is_unconfigured ? "its programs are there, but no slurm.conf" : "sbatch is missing";
   return Error(kind, "the head node " + head + " has no Slurm (" + why +
-                         "): set it up with fastgpu create cluster --scheduler slurm, or install "
-                         "and configure the client of your Slurm there");
+                         "): `fastgpu start cluster` repeats the set-up of a cluster with "
+                         "`scheduler: slurm`, and `fastgpu create cluster --scheduler slurm` sets "
+                         "it up in any other; or install and configure the client of your Slurm "
+                         "there");
 }
 
 /// A phrase of Slurm's reasons against a job, and what it means for the user.

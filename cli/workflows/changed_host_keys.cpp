@@ -107,7 +107,8 @@ void pin_changed_host_keys(Services& services, const provision::Tools& tools,
   if (!provision::provider_info(cluster.provider).needs_hosts_file)
     throw Error(ErrorKind::usage, "--accept-host-keys is for static hosts, and cluster '" +
                                       name.value + "' is made of machines of " + cluster.provider +
-                                      ": fastgpu gives them their keys");
+                                      ", to which fastgpu gives their keys: do not trust one " +
+                                      "with another key, and delete the cluster");
   SshHostAccess access(services);
   const provision::StaticProvider provider(access);
   services.messages().progress("comparing the host keys of " + name.value);

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/cluster_scheduler.hpp"
+#include "launcher/checks/slurm_findings.hpp"
 #include "launcher/job_store.hpp"
 
 namespace fastgpu::cli {
@@ -56,11 +58,17 @@ CheckReport check_cluster(Services& services, const RemoteTarget& target) {
     std::ranges::move(launcher::connection_findings(links, answers),
                       std::back_inserter(report.findings));
   }
+  const bool has_slurm = has_own_slurm(target.cluster);
+  if (has_slurm) {
+    services.messages().progress("checking Slurm");
+    std::ranges::move(check_scheduler(services, target), std::back_inserter(report.findings));
+  }
   services.messages().end_progress();
   for (const std::string_view name : launcher::node_checks())
     add_line(report, name, launcher::not_checked(name, report.nodes));
   for (const std::string_view name : {"mtu", "connections"})
     add_line(report, name, has_links ? "" : "fewer than two nodes");
+  add_line(report, launcher::kSlurmCheck, has_slurm ? "" : "no Slurm by fastgpu");
   return report;
 }
 

@@ -1,14 +1,18 @@
 #include "cli/workflows/cluster_scheduler.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
+#include "base/outcome.hpp"
 #include "base/secret.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/node_scripts/node_script.hpp"
+#include "launcher/checks/slurm_findings.hpp"
 #include "launcher/engines/slurm_site.hpp"
 #include "launcher/fan_out.hpp"
 #include "provision/held_cluster.hpp"
@@ -26,6 +30,7 @@ constexpr const char* kSetUpSlurm =
 
 constexpr milliseconds kInstallLimit{25 * 60'000};
 constexpr milliseconds kApplyLimit{3 * 60'000};
+constexpr milliseconds kCheckLimit{60'000};
 
 /// The script's exit status on a node without Slurm of the cluster.
 constexpr int kNoSlurm = 3;
@@ -206,6 +211,40 @@ void arrange_scheduler(Services& services, const ClusterName& name) {
     throw e.during("setting up Slurm (`fastgpu start cluster " + name.value + "` repeats it)");
   }
   services.messages().end_progress();
+}
+
+std::vector<launcher::Finding> check_scheduler(Services& services, const RemoteTarget& target) {
+  const int head = services.store().nodes(target.cluster.id).front().index;
+  std::vector<launcher::NodeTask> tasks;
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    tasks.push_back({.host = target.hosts[i],
+                     .command = user_script_command(
+                         kSetUpSlurm, {"check", target.cluster.id.value,
+                                       target.nodes[i].index == head ? "head" : "node"})});
+  const auto answers = launcher::ask(services.ssh(), tasks, kCheckLimit, services.cancel());
+  services.cancel().check();
+  std::vector<launcher::SlurmHealth> nodes;
+  std::vector<launcher::Finding> findings;
+  for (const launcher::NodeAnswer& answer : answers) {
+    if (!answer.result.ok()) continue;  // The check of the nodes has a finding of that.
+    const NodeName& node = answer.result.host;
+    const auto health = attempt([&] {
+      check_script(answer, "check Slurm");
+      return launcher::parse_slurm_health(node, answer.out);
+    });
+    if (health.ok())
+      nodes.push_back(health.value());
+    else
+      findings.push_back({.check = std::string(launcher::kSlurmCheck),
+                          .severity = launcher::Severity::error,
+                          .nodes = {node.value},
+                          .found = health.error().what(),
+                          .why = "jobs with --engine slurm may fail",
+                          .remedy = "fastgpu start cluster " + target.cluster.name.value});
+  }
+  std::ranges::move(launcher::slurm_findings(nodes, target.cluster.name.value),
+                    std::back_inserter(findings));
+  return findings;
 }
 
 void remove_scheduler(Services& services, const state::Cluster& cluster,

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "cli/workflows/remote_target.hpp"
 #include "cli/workflows/services.hpp"
+#include "launcher/checks/finding.hpp"
 
 namespace fastgpu::cli {
 
@@ -19,6 +22,9 @@ void record_scheduler(const provision::Tools& tools, const ClusterName& name,
 /// until they are in service. May be repeated at any time: changes of the nodes are taken over, and
 /// what runs already is left alone. Throws, naming the node, if one cannot run it.
 void arrange_scheduler(Services& services, const ClusterName& name);
+
+/// Returns the faults of the scheduler on the target's nodes that answer. The cluster has one.
+std::vector<launcher::Finding> check_scheduler(Services& services, const RemoteTarget& target);
 
 /// Ends the scheduler on nodes that leave the cluster but continue to run: hosts of the user's own.
 /// Reports each node that does not answer, with the command that removes the scheduler there later.

@@ -6,6 +6,7 @@
 #   await NODES         waits until the controller has that many nodes in service
 #   leave               ends all jobs of the controller
 #   remove              ends Slurm, and removes its files
+#   check ROLE          prints what of Slurm does not run here, and on the head which nodes are not in service; needs no root
 #   has                 exits with 0 if this node has the files of Slurm of the cluster, else with 3; needs no root
 # ROLE is head or node. The script may be killed anywhere and be run again: it recognises finished steps.
 # shellcheck shell=sh
@@ -27,7 +28,6 @@ is_ours() { [ -s "$place/cluster" ] && [ "$(cat "$place/cluster")" = "$cluster" 
 if [ "$action" = has ]; then
   if is_ours; then exit 0; else exit 3; fi
 fi
-[ "$(id -u)" = 0 ] || fail 'this needs root: log in as root, or as a user with sudo that asks for no password'
 
 apt() {  # Waits for dpkg's lock: a first boot has an apt-get of its own.
   doing=$1; shift; tries=120
@@ -187,6 +187,23 @@ remove() {
   rm -rf "$place" 2>/dev/null || [ ! -e "$place/cluster" ] || fail "$place cannot be removed"
 }
 
+check() {  # $1: the role. Prints what is wrong, one a line; needs no root.
+  if ! is_ours; then printf 'missing\nend\n'; return 0; fi
+  runs munged || printf 'dead\tmunged\n'
+  runs slurmd || printf 'dead\tslurmd\n'
+  if [ "$1" = head ]; then
+    runs slurmctld || printf 'dead\tslurmctld\n'
+    if seen=$(timeout 20 sinfo -h -N -o '%N %T' 2>&1); then
+      printf '%s\n' "$seen" | awk "!(${is_in_service}) { printf \"out\\t%s\\t%s\\n\", \$1, \$2 }"
+    else
+      printf 'silent\t%s\n' "$(printf '%s\n' "$seen" | head -n 1 | tr '\t' ' ')"
+    fi
+  fi
+  echo end
+}
+
+if [ "$action" = check ]; then check "$3"; exit 0; fi
+[ "$(id -u)" = 0 ] || fail 'this needs root: log in as root, or as a user with sudo that asks for no password'
 case $action in
   prepare)
     check_owner

@@ -254,8 +254,10 @@ TEST_CASE("a head node without Slurm is named, with the remedy") {
                           Case{1, unconfigured, "its programs are there, but no slurm.conf"}}) {
     CAPTURE(one.why);
     const std::string wanted = "the head node login has no Slurm (" + one.why +
-                               "): set it up with fastgpu create cluster --scheduler slurm, or "
-                               "install and configure the client of your Slurm there";
+                               "): `fastgpu start cluster` repeats the set-up of a cluster with "
+                               "`scheduler: slurm`, and `fastgpu create cluster --scheduler slurm` "
+                               "sets it up in any other; or install and configure the client of "
+                               "your Slurm there";
     SlurmHead head;
     head.submit_exit.status = one.status;
     head.submit_error = head.test_answer = one.said;

@@ -18,7 +18,8 @@ std::string script_command(const state::Node& node, const char* script,
 /// Returns a command that runs `script` in the same way as the user who logs in.
 std::string user_script_command(const char* script, const std::vector<std::string>& words);
 
-/// Throws "demo-1 could not <what>: <first line on stderr>" if the script did not succeed.
+/// Throws "demo-1 could not <what>: <first line on stderr>" if the script did not succeed:
+/// denied, with what gives root's rights, if sudo refuses them; else remote.
 void check_script(const launcher::NodeAnswer& answer, const std::string& what);
 
 /// Returns Reached, or the error that check_script() throws.

@@ -52,6 +52,13 @@ def slurm_nodes(user):
     return dict(line.split() for line in text.splitlines())
 
 
+def slurm_findings(user):
+    """Returns the nodes and the faults that the check of the cluster has found in Slurm."""
+    done = user.run("check", "cluster", user.cluster, "-o", "json", code=None)
+    found = json.loads(done.out)["findings"]
+    return [(one["nodes"], one["found"]) for one in found if one["check"] == "slurm"]
+
+
 def processes_of_slurm():
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/comm"):
@@ -195,9 +202,14 @@ def test_slurm_is_added_to_a_cluster_with_its_gpus(user):
 
 def test_what_was_ended_on_a_node_is_started_again(user):
     create(user)
+    assert_equal(slurm_findings(user), [])
     on_node(user, 1, f"kill -KILL $(cat {PLACE}/slurmd.pid) $(cat {PLACE}/munged.pid)")
+    dead = [([f"{user.cluster}-1"], f"{name} does not run") for name in ("munged", "slurmd")]
+    assert_equal(slurm_findings(user), dead)
     on_node(user, 0, f"rm -rf {PLACE}/slurm.conf; kill -KILL $(cat {PLACE}/slurmctld.pid)")
+    assert_in(([f"{user.cluster}-0"], "slurmctld does not run"), slurm_findings(user))
     user.run("start", "cluster", user.cluster)
+    assert_equal(slurm_findings(user), [])
     run_job(user, "after", ["true"], "-np", "2", "--set", "slurm.nodes=2")
 
 
