@@ -24,6 +24,12 @@ class JobObserver {
   virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
     static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
   }
+  /// Reports that a scheduler has not started the run yet, and the reason, as in "waits in Slurm's
+  /// queue (Resources)", whenever that changes; an empty text once it has started. Called from a
+  /// thread of its own.
+  virtual void queued(const std::string& run, const std::string& reason) {
+    static_cast<void>(run), static_cast<void>(reason);
+  }
   virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
   /// Reports that the logs of ranks there may be incomplete. Called once for each node.
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }

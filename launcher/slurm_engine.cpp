@@ -43,18 +43,26 @@ std::int64_t slurm_clock_ns() {
       .count();
 }
 
-/// Asks Slurm about a job in a thread of its own, and writes the end of the job where the follower
-/// of its logs reads it. Ends the following if Slurm cannot be asked.
+/// Returns "waits in Slurm's queue (Resources)"; empty for a job that does not wait.
+std::string waiting_text(const SlurmJob& job) {
+  if (job.phase != SlurmPhase::waiting) return {};
+  return "waits in Slurm's queue" + (job.reason.empty() ? "" : " (" + job.reason + ")");
+}
+
+/// Asks Slurm about a job in a thread of its own, reports to the observer why it waits, and writes
+/// the end of the job where the follower of its logs reads it. Ends the following if Slurm cannot
+/// be asked.
 class SlurmWatch {
  public:
   /// Borrows all but `times` and `id`.
   SlurmWatch(ssh::Client& asking, const ssh::Host& head, const SlurmTimes& times, std::string id,
-             LinkedCancel& following)
+             LinkedCancel& following, JobObserver& observer)
       : asking_(asking),
         head_(head),
         times_(times),
         id_(std::move(id)),
         following_(following),
+        observer_(observer),
         thread_([this] { ask_again_and_again(); }) {}
   ~SlurmWatch() { end(); }
   SlurmWatch(const SlurmWatch&) = delete;
@@ -86,6 +94,7 @@ class SlurmWatch {
     const bool goes_on = still_runs(answer);
     const auto seen = goes_on ? std::nullopt : slurm_job_in(answer);
     silent_since_.reset();
+    if (goes_on && !answer.out.empty()) report_queue(parse_slurm_job(answer.out));
     if (!seen || seen->phase != SlurmPhase::ended) return goes_on;
     {
       const std::scoped_lock lock(mutex_);
@@ -100,6 +109,13 @@ class SlurmWatch {
   } catch (const std::exception& e) {
     fail(Error(ErrorKind::internal, e.what()));
     return false;
+  }
+
+  void report_queue(const SlurmJob& seen) {
+    std::string reason = waiting_text(seen);
+    if (reason == queue_) return;
+    queue_ = std::move(reason);
+    observer_.queued(id_, queue_);
   }
 
   void take(const Error& error) noexcept {
@@ -125,7 +141,9 @@ class SlurmWatch {
   std::string id_;
   LinkedCancel& following_;
   Cancel ended_;
-  bool is_done_ = false;  ///< Used by the thread alone, as is silent_since_.
+  JobObserver& observer_;
+  bool is_done_ = false;  ///< Used by the thread alone, as are silent_since_ and queue_.
+  std::string queue_{};   ///< The reason that was last reported.
   std::optional<SteadyClock::time_point> silent_since_{};
   mutable std::mutex mutex_;
   std::optional<SlurmJob> job_{};
@@ -198,10 +216,8 @@ class SlurmEngine final : public JobEngine {
     if (!answer) return {.is_unknown = true};
     const SlurmJob& seen = *answer;
     if (seen.phase != SlurmPhase::ended) {
-      const bool waits = seen.phase == SlurmPhase::waiting;
-      const std::string why = seen.reason.empty() ? "" : " (" + seen.reason + ")";
-      return {.waits = waits,
-              .reason = waits ? "waits in Slurm's queue" + why : "",
+      return {.waits = seen.phase == SlurmPhase::waiting,
+              .reason = waiting_text(seen),
               .nodes = seen.nodes,
               .engine_id = seen.id};
     }
@@ -218,7 +234,7 @@ class SlurmEngine final : public JobEngine {
                     const Cancel& cancel) override {
     Following following(client_, hosts(), spread(job), commands(id), anywhere(options), observer);
     LinkedCancel link(cancel);
-    SlurmWatch watch(*asking_, head_.host, times_, id, link);
+    SlurmWatch watch(*asking_, head_.host, times_, id, link, observer);
     following.run(link.both());
     watch.end();
     JobReport seen = report_of(following, job);
@@ -289,7 +305,7 @@ class SlurmEngine final : public JobEngine {
     LinkedCancel link(cancel);
     Following following(client_, hosts(), spread(job), commands(id), options, observer);
     if (request.mode == LogMode::what_there_is) return following.read_all(cancel);
-    SlurmWatch watch(*asking_, head_.host, times_, id, link);
+    SlurmWatch watch(*asking_, head_.host, times_, id, link, observer);
     following.run(link.both());
     watch.end();
     if (const auto failure = watch.failure()) throw Error(*failure);

@@ -118,12 +118,15 @@ case $action in
     find_id
     print_state
     ;;
-  await)  # As state, once the job has ended. $3: the number of looks, $4: the seconds between them.
+  await)  # As state, once the job has ended; exits with 6, after what was last seen, if it has not. $3: the number of looks, $4: the seconds between them.
     find_id
     look=0
     next=1  # The look that asks the controller, which costs more than a file.
     until has_succeeded; do
-      [ "$look" -lt "$3" ] || exit 6
+      if [ "$look" -ge "$3" ]; then
+        if [ -n "${answer-}" ]; then printf 'scontrol\n%s\n' "$answer"; fi
+        exit 6
+      fi
       if [ "$look" -ge "$next" ]; then
         if ! answer=$(ask_controller) || ! has_not_ended "$answer"; then break; fi
         next=$((2 * look + 1))

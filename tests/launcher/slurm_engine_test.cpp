@@ -30,7 +30,8 @@ bool asks_for(const FakeSsh::Seen& asked, const std::string& action) {
 struct SlurmHead {
   std::string state{"scontrol\nJobId=7 JobState=COMPLETED ExitCode=0:0 NodeList=n1\n"};
   ssh::Exit state_exit{};
-  int waits_in_vain{0};  ///< The waits for the job's end that come before that.
+  int waits_in_vain{0};                      ///< The waits for the job's end that come before that.
+  std::vector<std::string> seen_by_waits{};  ///< What the first of these have seen of the job.
   std::string state_error{};
   ssh::Exit submit_exit{};
   std::string submit_error{};
@@ -61,7 +62,12 @@ struct SlurmHead {
       if (asks_for(asked, action)) actions.emplace_back(action);
     if (!actions.empty() && actions.front() == "submit" && lost_answers-- > 0)
       return {.failure = Error(ErrorKind::transient, "login: the connection was lost")};
-    if (asks_for(asked, "await") && waits_in_vain-- > 0) return {.exit = {.status = 6}};
+    if (asks_for(asked, "await") && waits_in_vain-- > 0) {
+      if (seen_by_waits.empty()) return {.exit = {.status = 6}};
+      const std::string seen = "scontrol\nJobId=7 " + seen_by_waits.front() + " ExitCode=0:0\n";
+      seen_by_waits.erase(seen_by_waits.begin());
+      return {.exit = {.status = 6}, .out = seen};
+    }
     if (asks_for(asked, "state") || asks_for(asked, "await"))
       return {.exit = state_exit, .out = state, .err = state_error};
     if (asks_for(asked, "submit")) return {.exit = submit_exit, .out = "7\n", .err = submit_error};
@@ -298,6 +304,29 @@ TEST_CASE("a job in Slurm's queue waits there, with Slurm's reason") {
   CHECK_FALSE(glance.outcome);
   CHECK(glance.waits);
   CHECK(glance.reason == "waits in Slurm's queue (Priority)");
+}
+
+TEST_CASE("one who follows a job is told why it waits in Slurm's queue, on each change alone") {
+  struct Recorder final : JobObserver {
+    void output(int, agent::OutputStream, std::string_view) override {}
+    void queued(const std::string& run, const std::string& reason) override {
+      reasons.push_back(run + ": " + reason);
+    }
+    std::vector<std::string> reasons{};
+  };
+  SlurmHead head{.waits_in_vain = 5};
+  head.seen_by_waits = {"JobState=PENDING Reason=Priority", "JobState=PENDING Reason=Priority",
+                        "JobState=PENDING Reason=Resources", "JobState=RUNNING Reason=None",
+                        "JobState=RUNNING Reason=None"};
+  head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) + frame({.kind = FrameKind::end}, "");
+  Recorder recorder;
+  const Cancel never;
+
+  head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, recorder, never);
+
+  CHECK(recorder.reasons == std::vector<std::string>{"train-1: waits in Slurm's queue (Priority)",
+                                                     "train-1: waits in Slurm's queue (Resources)",
+                                                     "train-1: "});
 }
 
 TEST_CASE("a controller that does not answer is named as that, and may answer later") {

@@ -79,6 +79,35 @@ void JobOutput::output(int rank, agent::OutputStream stream, std::string_view by
     err_lines_.write(stream_of(rank, terminal.color_err, err_lines_, err_streams_), bytes);
 }
 
+void JobOutput::queued(const std::string& run, const std::string& reason) {
+  const std::string text = "job " + run + " " + reason;
+  // The reasons of a full queue alternate. Each is a line once, and the present one is with the
+  // time that has passed.
+  if (!reason.empty() && queue_reasons_.insert(reason).second) context_.ui().note(text);
+  context_.ui().waiting(reason.empty() ? "waiting for job " + run + " to end" : text);
+}
+
+void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
+  if (const auto found = out_streams_.find(end.rank); found != out_streams_.end())
+    out_lines_.finish(found->second);
+  if (const auto found = err_streams_.find(end.rank); found != err_streams_.end())
+    err_lines_.finish(found->second);
+}
+
+void JobOutput::disk_full(const NodeName& node, const std::string& path) {
+  context_.ui().warn("no space left on " + node.value + ": " + path +
+                     ": logs there are incomplete");
+}
+
+void JobOutput::connection_lost(const NodeName& node, const Error& error) {
+  context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
+}
+
+void JobOutput::node_left(const NodeName& node) {
+  context_.ui().warn("node " + node.value +
+                     " is no longer in the cluster: the output of the ranks there is missing");
+}
+
 void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
   if (const auto found = out_streams_.find(end.rank); found != out_streams_.end())
     out_lines_.finish(found->second);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "cli/commands/shared/program_output.hpp"
@@ -27,6 +28,7 @@ class JobOutput : public launcher::JobObserver {
   JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec = {});
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
+  void queued(const std::string& run, const std::string& reason) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
@@ -67,7 +69,8 @@ class JobOutput : public launcher::JobObserver {
   LineMux err_lines_;
   Streams out_streams_;
   Streams err_streams_;
-  std::string launcher_words_;  ///< The first 64 KiB of mpirun's messages.
+  std::set<std::string> queue_reasons_;  ///< Those that were shown; of the reporting thread.
+  std::string launcher_words_;           ///< The first 64 KiB of mpirun's messages.
 };
 
 }  // namespace fastgpu::cli

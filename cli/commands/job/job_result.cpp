@@ -1,5 +1,6 @@
 #include "cli/commands/job/job_result.hpp"
 
+#include "base/outcome.hpp"
 #include "base/units.hpp"
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/node/remote_output.hpp"
@@ -84,6 +85,14 @@ std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
   return follow_to_end(context, *engine, next, request, output);
 }
 
+/// Returns what a job that has not ended does, for the end of a wait: "it is still running".
+std::string present_state(launcher::JobEngine& engine, const OpenJob& open) {
+  constexpr const char* kRuns = "it is still running";
+  if (open.record.spec.engine == launcher::EngineKind::mpirun) return kRuns;
+  const auto glance = attempt([&] { return engine.glance(open.run(), open.record); });
+  return glance.ok() && glance.value().waits ? "it " + glance.value().reason : kRuns;
+}
+
 /// Returns true if the words of mpirun would only repeat the outcome at greater length.
 bool is_explained(const launcher::JobOutcome& outcome) {
   using launcher::JobEndCause;
@@ -149,7 +158,8 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
-                                          to_string(*request.timeout) + "; it is still running");
+                                          to_string(*request.timeout) + "; " +
+                                          present_state(engine, open));
     if (!goes_on_without_us(open, request.on_cancel)) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(

@@ -225,7 +225,18 @@ def test_a_job_in_the_queue_can_be_seen_waited_for_and_cancelled(site):
     site.await_seen(waiting, lambda seen: "queue (Resources)" in seen["reason"])
     assert_equal(site.seen(waiting)["state"], "queued")
     assert_in(" queued ", site.run("get", "jobs").stdout)
-    assert_in("124", str(site.run("wait", "job", waiting, "--timeout", "1s", code=124).returncode))
+    given_up = site.run("wait", "job", waiting, "--timeout", "1s", code=124).stderr
+    assert_in("it waits in Slurm's queue (Resources)", given_up)
+    followed = subprocess.run(
+        ["timeout", "--signal=INT", "14", site.lab.fastgpu, "logs", waiting, "-f"],
+        env=site.lab.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stderr
+    # The progress of the wait has it, too, with the time that has passed.
+    shown = [line for line in followed.splitlines() if line.endswith("queue (Resources)")]
+    assert_equal(shown, [f"job {waiting} waits in Slurm's queue (Resources)"], followed)
     for _ in range(100):
         if site.run("logs", running).stdout.count("up") == 4:
             break
