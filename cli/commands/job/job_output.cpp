@@ -108,27 +108,6 @@ void JobOutput::node_left(const NodeName& node) {
                      " is no longer in the cluster: the output of the ranks there is missing");
 }
 
-void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
-  if (const auto found = out_streams_.find(end.rank); found != out_streams_.end())
-    out_lines_.finish(found->second);
-  if (const auto found = err_streams_.find(end.rank); found != err_streams_.end())
-    err_lines_.finish(found->second);
-}
-
-void JobOutput::disk_full(const NodeName& node, const std::string& path) {
-  context_.ui().warn("no space left on " + node.value + ": " + path +
-                     ": logs there are incomplete");
-}
-
-void JobOutput::connection_lost(const NodeName& node, const Error& error) {
-  context_.ui().warn(node.value + " does not answer, retrying: " + error.what());
-}
-
-void JobOutput::node_left(const NodeName& node) {
-  context_.ui().warn("node " + node.value +
-                     " is no longer in the cluster: the output of the ranks there is missing");
-}
-
 void JobOutput::stacks(const NodeName& node, std::string_view text) {
   context_.ui().error_data("the ranks on " + node.value + " hang:\n" + std::string(text));
 }
