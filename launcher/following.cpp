@@ -131,6 +131,7 @@ void Following::run_once(const Cancel& cancel) {
   options.width = static_cast<int>(tasks.size());
   options.grace = kGrace;
   options.connect_timeout = limit_for(nodes);
+  options.keeps_connections = options_.keeps_connections;
   if (options_.input != nullptr) options.wake = options_.input->wake();
   if (beats) options.wake = beats->wake();
   options.on_finished = [&](std::size_t i, const HostResult<ssh::Exit>& result) {

@@ -40,6 +40,8 @@ struct FollowingOptions {
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
   bool ends_hangs = false;  ///< Returns from run() if the job hangs.
+  /// Keeps the connections for further commands of the same client.
+  bool keeps_connections = false;
   /// The agent that nodes without one get, such as those of a job that an older version started.
   /// Absent: it is an error that they have none.
   std::optional<remote::AgentProgram> agent{};

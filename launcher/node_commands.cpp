@@ -27,6 +27,10 @@ void append_torchrun(std::vector<std::string>& words, const JobSpec& spec) {
   if (!python.empty()) words.insert(words.end(), {"--torchrun-python", python});
 }
 
+std::string tidy_word(const Retention& retention) {
+  return std::to_string(retention.count) + ":" + std::to_string(retention.age.count());
+}
+
 }  // namespace
 
 NodeCommands::NodeCommands(remote::AgentHash agent, std::string job_id)
@@ -49,12 +53,15 @@ std::string NodeCommands::put_new_files_and_facts(const JobSpec& spec,
   return call(std::move(words));
 }
 
+std::string NodeCommands::put_files(const Retention& retention) const {
+  return call({"put-files", ".fastgpu", "--tidy", tidy_word(retention)});
+}
+
 std::vector<std::string> NodeCommands::put_words(const std::string& mpirun_in,
                                                  const Retention& retention) const {
   std::vector<std::string> words = {"put-files", ".fastgpu", "--facts"};
   if (!mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", mpirun_in});
-  words.insert(words.end(), {"--tidy", std::to_string(retention.count) + ":" +
-                                           std::to_string(retention.age.count())});
+  words.insert(words.end(), {"--tidy", tidy_word(retention)});
   return words;
 }
 

@@ -27,6 +27,8 @@ class NodeCommands {
  public:
   NodeCommands(remote::AgentHash agent, std::string job_id);
 
+  /// Returns a command that writes files below ~/.fastgpu, which it reads from standard input.
+  std::string put_files(const Retention& retention) const;
   /// Returns a command that writes files below ~/.fastgpu, which it reads from standard input, and
   /// then prints the node's facts, in one round trip.
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;

@@ -177,7 +177,7 @@ class SlurmEngine final : public JobEngine {
       std::vector<NodeTask> puts;
       for (const ClusterNode& node : all_)
         puts.push_back({.host = node.host,
-                        .command = commands(id).put_files_and_facts("", options_.retention),
+                        .command = commands(id).put_files(options_.retention),
                         .input = encode_files(puts.empty() ? files : part_for_ranks(files))});
       check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel),
             "preparing job " + id);
@@ -344,6 +344,7 @@ class SlurmEngine final : public JobEngine {
     options.renew_lease = Renewal::no;  // Slurm keeps the job, whatever becomes of this machine.
     options.lost_after = options_.lost_after;
     options.anywhere = true;
+    options.keeps_connections = true;  // The secrets on the nodes are removed right after the end.
     options.agent = options_.agent;
     return options;
   }

@@ -109,15 +109,6 @@ SlurmJob parse_scontrol(std::string_view line) {
   return job;
 }
 
-/// Returns a job whose batch script has ended with 0, which the controller may not know yet.
-SlurmJob succeeded(SlurmJob job) {
-  if (job.phase == SlurmPhase::ended) return job;
-  job.state = "COMPLETED";
-  job.phase = SlurmPhase::ended;
-  job.reason.clear();
-  return job;
-}
-
 /// Parses "ID|STATE|CODE:SIGNAL|NODES". A state may have more words: "CANCELLED by 1000".
 SlurmJob parse_sacct(std::string_view line) {
   std::array<std::string_view, 4> fields;
@@ -137,12 +128,14 @@ SlurmJob parse_sacct(std::string_view line) {
           .id = std::string(fields[0])};
 }
 
-/// Parses the exit code that the batch script wrote as its last step.
+/// Parses "CODE NODES", which the batch script wrote as its last step.
 SlurmJob parse_batch_end(std::string_view line) {
-  const int code = parse_code(line);
+  const auto blank = std::min(line.find(' '), line.size());
+  const int code = parse_code(line.substr(0, blank));
   return {.state = code == 0 ? "COMPLETED" : "FAILED",
           .phase = SlurmPhase::ended,
-          .batch = {.code = code}};
+          .batch = {.code = code},
+          .nodes = std::string(line.substr(std::min(blank + 1, line.size())))};
 }
 
 std::string_view first_line(std::string_view text) {
@@ -356,7 +349,8 @@ std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
   script.line(shell_join(srun));
   script.line("code=$?");
   if (has_timer) stop_timer(script, mark);
-  script.line("echo \"$code\" > " + job_directory(job_id) + "/" + agent::kBatchEnd);
+  script.line("echo \"$code $SLURM_JOB_NODELIST\" > " + job_directory(job_id) + "/" +
+              agent::kBatchEnd);
   script.line("exit \"$code\"");
   return script.take();
 }
@@ -385,7 +379,6 @@ SlurmJob parse_slurm_job(std::string_view text) {
   if (source.size() == text.size()) refuse_answer(text);
   const std::string_view line = first_line(text.substr(source.size() + 1));
   if (source == "scontrol") return parse_scontrol(line);
-  if (source == "ended") return succeeded(parse_scontrol(line));
   if (source == "sacct") return parse_sacct(line);
   if (source == "batch") return parse_batch_end(line);
   refuse_answer(text);

@@ -271,10 +271,12 @@ bool RunningCommand::close() {
   const std::optional<Exit> exit = link_->closed();
   if (!exit) return false;
   if (why_) {
+    can_reuse_link_ = true;  // It was asked to end, and has.
     end(*why_);
     return false;
   }
-  if (output_.preamble.ended())
+  can_reuse_link_ = output_.preamble.ended();
+  if (can_reuse_link_)
     end(*exit);
   else
     end(not_run(*exit));
@@ -345,7 +347,7 @@ Error RunningCommand::not_run(const Exit& exit) const {
 }
 
 std::unique_ptr<Connection> RunningCommand::take_connection() {
-  if (phase_ != Phase::ended || !result_->ok()) return nullptr;
+  if (phase_ != Phase::ended || !can_reuse_link_) return nullptr;
   return link_->take_connection();
 }
 

@@ -102,8 +102,9 @@ class RunningCommand {
   std::size_t input_at_ = 0;
   bool input_given_ = false;  // All of the input was sent; it may still be held open.
   bool input_closed_ = false;
-  bool more_ = false;      // Stopped to let other tasks continue, although there is more.
-  bool silenced_ = false;  // A callback threw, and is not called again.
+  bool can_reuse_link_ = false;  // The command has ended by itself, if only after a cancel.
+  bool more_ = false;            // Stopped to let other tasks continue, although there is more.
+  bool silenced_ = false;        // A callback threw, and is not called again.
   std::optional<Error> why_;
   std::optional<Outcome<Exit>> result_;
 };

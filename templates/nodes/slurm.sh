@@ -79,7 +79,11 @@ print_state() {
     printf 'sacct\n%s\n' "$answer"
     return 0
   fi
-  [ -s "$job/batch-end" ] || exit 5
+  has_script_ended || exit 5
+  print_batch_end
+}
+
+print_batch_end() {
   echo batch
   cat "$job/batch-end"
 }
@@ -92,8 +96,10 @@ has_not_ended() {  # $1: what the controller knows.
   return 1
 }
 
+has_script_ended() { [ -s "$job/batch-end" ]; }
+
 # True once the batch script has ended with 0, which is here if it ran on this node or in the same home directory.
-has_succeeded() { [ -s "$job/batch-end" ] && read -r code < "$job/batch-end" && [ "$code" = 0 ]; }
+has_succeeded() { has_script_ended && read -r code _ < "$job/batch-end" && [ "$code" = 0 ]; }
 
 case $action in
   test)
@@ -121,25 +127,22 @@ case $action in
   await)  # As state, once the job has ended; exits with 6, after what was last seen, if it has not. $3: the number of looks, $4: the seconds between them.
     find_id
     look=0
-    next=1  # The look that asks the controller, which costs more than a file.
+    next=2  # The look that asks the controller, which costs more than a file.
     until has_succeeded; do
       if [ "$look" -ge "$3" ]; then
         if [ -n "${answer-}" ]; then printf 'scontrol\n%s\n' "$answer"; fi
         exit 6
       fi
-      if [ "$look" -ge "$next" ]; then
+      # The controller alone knows the cause of a bad end. It hears of the script's end soon.
+      if has_script_ended || [ "$look" -ge "$next" ]; then
         if ! answer=$(ask_controller) || ! has_not_ended "$answer"; then break; fi
-        next=$((2 * look + 1))
+        next=$((2 * look + 2))
       fi
       sleep "$4"
       look=$((look + 1))
     done
-    # Slurm needs a second more to see the end of the script.
-    if has_succeeded && answer=$(ask_controller); then
-      printf 'ended\n%s\n' "$answer"
-    else
-      print_state
-    fi
+    # Slurm needs a second more to see the end of a script that succeeded.
+    if has_succeeded; then print_batch_end; else print_state; fi
     ;;
   cancel)
     mkdir -p "$job" && : > "$job/stopped" || exit 1

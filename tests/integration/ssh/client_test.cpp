@@ -106,6 +106,24 @@ TEST_CASE("connections are kept for a further run where that is wished, and only
   CHECK(way_to(client, host, {}) != second);
 }
 
+TEST_CASE("the connection of a command that ends after a cancel is kept") {
+  const test::Sshd sshd;
+  const Host host = sshd.host("a");
+  ssh::SshClient client;
+  Captured captured;
+  Task task = task_on(host, "echo $SSH_CONNECTION; cat", captured);
+  task.hold_input_open = true;
+  Cancel cancel;
+  const auto take = task.on_stdout;
+  task.on_stdout = [&](std::string_view bytes) {
+    take(bytes);
+    cancel.request();
+  };
+  const auto results = client.run({std::move(task)}, {.keeps_connections = true}, cancel);
+  CHECK(results.at(0).error().kind() == ErrorKind::interrupted);
+  CHECK(way_to(client, host, {}) == captured.out);
+}
+
 TEST_CASE("a connection that was kept serves nobody who would have made another") {
   const test::Sshd sshd;
   const test::Sshd other;
