@@ -159,6 +159,10 @@ std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,
   return {"/bin/sh", "-c", call(std::move(words))};
 }
 
+std::string NodeCommands::slurm_start() const {
+  return call({"slurm-start", job_directory(job_id_)});
+}
+
 std::vector<std::string> NodeCommands::rank() const {
   return {"/bin/sh", "-c", call({"rank", job_directory(job_id_)})};
 }

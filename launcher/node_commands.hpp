@@ -82,6 +82,10 @@ class NodeCommands {
   std::vector<std::string> launch(const std::string& ssh_config,
                                   const std::vector<std::string>& pass) const;
 
+  /// Returns the command that prints what a batch script of Slurm needs before the ranks start, as
+  /// assignments of a shell.
+  std::string slurm_start() const;
+
   /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
   /// home directories may differ.
   std::vector<std::string> rank() const;

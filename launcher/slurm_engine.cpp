@@ -320,7 +320,8 @@ class SlurmEngine final : public JobEngine {
   std::string script_of(const std::string& id, const JobSpec& spec,
                         const std::string& comment) const {
     return slurm_batch_script(id, spec, commands(id).rank(),
-                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate, comment);
+                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate, comment,
+                              commands(id).slurm_start());
   }
 
   std::vector<ssh::Host> hosts() const {

@@ -183,7 +183,26 @@ void add_options(Script& script, const std::string& job_id, const JobSpec& spec)
   script.option("qos", slurm.qos);
 }
 
-/// The agent of each rank chooses the ports, which depend on how many ranks a node has.
+/// Names the ports of the job, which are free on the first node, and chooses the plugin of Slurm
+/// through which a program of MPI learns its place. Without one, each rank aborts in MPI_Init where
+/// the site has chosen none for all jobs. Other programs start sooner without a plugin.
+void add_start(Script& script, const SlurmOptions& slurm, const std::string& start_command) {
+  script.line("unset MASTER_PORT FASTGPU_COMM_MASTER_PORT uses_mpi");
+  script.line("eval \"$(" + start_command + ")\"");
+  script.line(R"(if [ -n "$MASTER_PORT" ]; then export MASTER_PORT FASTGPU_COMM_MASTER_PORT; fi)");
+  if (!slurm.mpi.empty()) return;
+  script.line(R"(if [ -n "$uses_mpi" ] && [ -z "$SLURM_MPI_TYPE" ] &&)");
+  script.line(R"(  scontrol show config | grep -q '^MpiDefault *= *none'; then)");
+  script.line(R"(  case $(srun --mpi=list 2>&1) in)");
+  script.line(R"(    *pmix*) export SLURM_MPI_TYPE=pmix ;;)");
+  script.line(R"(    *pmi2*) export SLURM_MPI_TYPE=pmi2 ;;)");
+  script.line(
+      "    *) echo \"fastgpu: the program uses MPI, and Slurm on $(hostname) has no plugin for it: "
+      "install pmix, or name another with slurm.mpi\" >&2 ;;");
+  script.line("  esac");
+  script.line("fi");
+}
+
 void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
   script.line(home == SlurmHome::shared
                   ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
@@ -333,12 +352,13 @@ int slurm_ranks(const JobSpec& spec) {
 
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
                                const std::vector<std::string>& rank_command, SlurmHome home,
-                               const std::string& comment) {
+                               const std::string& comment, const std::string& start_command) {
   Script script;
   add_options(script, job_id, spec);
   script.option("comment", comment);
   script.line("cd \"$HOME\" || exit 1");
   add_variables(script, spec.slurm, home);
+  if (!start_command.empty()) add_start(script, spec.slurm, start_command);
   std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1"};
   if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
   if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));

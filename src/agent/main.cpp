@@ -65,6 +65,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"launch", "DIR NODE_COMMAND [--ssh-config SSH_CONFIG] [--pass NAME]...", run_launch},
     Subcommand{"node-ranks", "DIR < ORDERS", run_node_ranks},
+    Subcommand{"slurm-start", "DIR", run_slurm_start},
     Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [-- COMMAND]", run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",

@@ -19,6 +19,7 @@ int run_relay_report(Arguments arguments);
 int run_job_start(Arguments arguments);
 int run_launch(Arguments arguments);
 int run_node_ranks(Arguments arguments);
+int run_slurm_start(Arguments arguments);
 int run_rank(Arguments arguments);
 int run_rsh(Arguments arguments);
 int run_job_follow(Arguments arguments);

@@ -41,6 +41,18 @@ TEST_CASE("jobs that follow each other share no port, and no port has two uses")
     }
 }
 
+TEST_CASE("a job takes the next block where a port of its own is in use") {
+  const auto ports_beside = [](std::uint16_t used) {
+    return free_slurm_ports(10, 2, [used](std::uint16_t port) { return port != used; });
+  };
+  CHECK(ports_beside(1) == SlurmPorts{20'030, 20'032});
+  for (const int used : {20'030, 20'031, 20'032})
+    CHECK(ports_beside(static_cast<std::uint16_t>(used)) == SlurmPorts{20'033, 20'035});
+  CHECK(ports_beside(20'033) == SlurmPorts{20'030, 20'032});
+  const auto full = free_slurm_ports(10, 2, [](std::uint16_t) { return false; });
+  CHECK(full == SlurmPorts{20'030, 20'032});
+}
+
 TEST_SUITE_END();
 
 }  // namespace fastgpu::agent

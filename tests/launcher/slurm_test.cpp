@@ -84,6 +84,20 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   CHECK(full.find("LOCAL_WORLD_SIZE=2") != std::string::npos);
 }
 
+TEST_CASE("a batch script chooses a plugin for MPI unless the job names one") {
+  JobSpec spec = slurm_spec();
+  spec.ranks = 2;
+  const auto script = [&spec] {
+    return slurm_batch_script("train-1", spec, kRankCommand, SlurmHome::shared, "", "agent start");
+  };
+  CHECK(script().find("eval \"$(agent start)\"\n") != std::string::npos);
+  for (const char* plugin : {"pmix", "pmi2"})
+    CHECK(script().find("export SLURM_MPI_TYPE=" + std::string(plugin)) != std::string::npos);
+  spec.slurm.mpi = "pmi2";
+  CHECK(script().find("eval \"$(agent start)\"\n") != std::string::npos);
+  CHECK(script().find("SLURM_MPI_TYPE") == std::string::npos);
+}
+
 TEST_CASE("the user's variables and program are not in the batch script, which others may read") {
   JobSpec spec = slurm_spec();
   spec.ranks = 1;

@@ -24,7 +24,9 @@ bool is_far_from(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
                              [&](std::uint16_t other) { return std::abs(other - port) >= kApart; });
 }
 
-bool is_free(std::uint16_t port) {
+}  // namespace
+
+bool is_free_port(std::uint16_t port) {
   const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listener) throw system_error("making a socket", errno);
   // The port's user will set this option, too, so that a closing connection does not matter.
@@ -40,15 +42,13 @@ bool is_free(std::uint16_t port) {
   return ::bind(listener.get(), &generic, sizeof generic) == 0 && ::listen(listener.get(), 1) == 0;
 }
 
-}  // namespace
-
 std::vector<std::uint16_t> find_free_ports(std::size_t count) {
   std::random_device random;
   std::uniform_int_distribution<int> numbers(kFirst, kLast);
   std::vector<std::uint16_t> ports;
   for (int i = 0; i < kTries && ports.size() < count; ++i) {
     const auto port = static_cast<std::uint16_t>(numbers(random));
-    if (is_far_from(ports, port) && is_free(port)) ports.push_back(port);
+    if (is_far_from(ports, port) && is_free_port(port)) ports.push_back(port);
   }
   if (ports.size() == count) return ports;
   throw Error(ErrorKind::capacity, "no free TCP port between 20000 and 32000");

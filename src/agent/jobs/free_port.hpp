@@ -12,4 +12,7 @@ namespace fastgpu::agent {
 /// ErrorKind::capacity if many attempts find too few ports.
 std::vector<std::uint16_t> find_free_ports(std::size_t count);
 
+/// Returns true if a program on this node could listen at the port now.
+bool is_free_port(std::uint16_t port);
+
 }  // namespace fastgpu::agent

@@ -114,10 +114,11 @@ int number_of_node(const std::vector<std::string>& environment) {
   return to_number<int>(process::variable(environment, "NODE_RANK").value_or("")).value_or(-1);
 }
 
-/// Sets the ports of a job that Slurm places: they are not chosen at its start.
+/// Sets the ports of a job that Slurm places, unless its batch script has chosen them.
 void name_slurm_ports(std::vector<std::string>& environment, const JobPlan& plan) {
   const char* const number = ::getenv("SLURM_JOB_ID");
   if (!plan.ranks_by_node.empty() || number == nullptr) return;
+  if (process::variable(environment, "FASTGPU_COMM_MASTER_PORT")) return;
   const std::vector<int> ranks = ranks_by_node(plan);
   const int most = ranks.empty() ? 1 : *std::ranges::max_element(ranks);
   const auto ports = slurm_ports(parse_number<std::uint64_t>(number, "SLURM_JOB_ID"), most);

@@ -20,4 +20,17 @@ SlurmPorts slurm_ports(std::uint64_t job, int most_ranks) {
           .communicator = static_cast<std::uint16_t>(master + workers)};
 }
 
+SlurmPorts free_slurm_ports(std::uint64_t job, int most_ranks,
+                            const std::function<bool(std::uint16_t)>& is_free) {
+  constexpr std::uint64_t kTries = 200;
+  for (std::uint64_t i = 0; i < kTries; ++i) {
+    const SlurmPorts ports = slurm_ports(job + i, most_ranks);
+    int port = ports.master;
+    while (port <= ports.communicator && is_free(static_cast<std::uint16_t>(port)))
+      ++port;
+    if (port > ports.communicator) return ports;
+  }
+  return slurm_ports(job, most_ranks);
+}
+
 }  // namespace fastgpu::agent

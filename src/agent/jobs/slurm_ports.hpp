@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace fastgpu::agent {
 
@@ -12,9 +13,14 @@ struct SlurmPorts {
   friend bool operator==(const SlurmPorts&, const SlurmPorts&) = default;
 };
 
-/// Returns ports that depend on Slurm's number of the job and the most ranks of one of its nodes
-/// alone: ranks of all nodes know them without a word to each other. Each job has a block of them,
-/// so that jobs of one size that share a node share no port before the numbers come round again.
+/// Returns the ports of a block that follows from Slurm's number of the job and the most ranks of
+/// one of its nodes. Jobs of one size that share a node share no port before the numbers come round
+/// again. Those of other sizes may: see free_slurm_ports().
 SlurmPorts slurm_ports(std::uint64_t job, int most_ranks);
+
+/// Returns the ports of the job's block, or of the next block without a port that is in use, as
+/// `is_free` reports. Returns those of the job's block if there is none.
+SlurmPorts free_slurm_ports(std::uint64_t job, int most_ranks,
+                            const std::function<bool(std::uint16_t)>& is_free);
 
 }  // namespace fastgpu::agent

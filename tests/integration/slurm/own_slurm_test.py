@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,33 @@ def test_a_job_in_the_queue_waits_and_a_cancelled_one_ends_on_all_nodes(user):
     user.run("cancel", "job", running)
     assert_equal(user.run("logs", running).out.count(b"saved"), 4)
     user.run("wait", "job", waiting)
+
+
+MPI_PROGRAM = """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank = 0, size = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("%d of %d\\n", rank, size);
+  return MPI_Finalize();
+}
+"""
+
+
+def test_a_program_of_mpi_finds_its_ranks_without_a_word_about_the_plugin(user):
+    if shutil.which("mpicc") is None:
+        return
+    create(user)
+    source = user.folder / "source"
+    source.mkdir()
+    (source / "program.c").write_text(MPI_PROGRAM)
+    subprocess.run(["mpicc", "-o", source / "program", source / "program.c"], check=True)
+    words = ["-np", "2", "--set", "slurm.nodes=2", "--sync", str(source)]
+    done = run_job(user, "mpi", ["./program"], *words)
+    lines = sorted(line.split("] ", 1)[-1] for line in done.out.decode().splitlines())
+    assert_equal(lines, ["0 of 2", "1 of 2"], done.err)
 
 
 def test_a_job_that_never_fits_is_refused_at_once(user):
