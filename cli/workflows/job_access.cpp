@@ -34,13 +34,20 @@ launcher::Retention retention_of(Services& services) {
           .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
 }
 
-/// Returns the node on which a job was or will be given to its scheduler.
-launcher::ClusterNode submitting_node(std::span<const launcher::ClusterNode> nodes,
+/// Returns the node on which a job was or will be given to its scheduler. If it has left the
+/// cluster, any other may have the job's files: the home directory is shared, or ranks ran there.
+launcher::ClusterNode submitting_node(Services& services,
+                                      std::span<const launcher::ClusterNode> nodes,
                                       const launcher::JobRecord& record) {
   const NodeName& name = record.placement.front().node;
   for (const launcher::ClusterNode& node : nodes)
     if (node.host.name == name) return node;
-  throw Error(ErrorKind::not_found, "node " + name.value + " is no longer in the cluster");
+  const std::string left =
+      "node " + name.value + ", which gave the job to Slurm, has left the cluster";
+  if (nodes.empty())
+    throw Error(ErrorKind::not_found, left + ", and no other node has the files of the job");
+  services.messages().warn(left + ": files of the job that it alone had are gone");
+  return nodes.front();
 }
 
 /// Returns the nodes that a job in Slurm may have. Those on which fastgpu has set Slurm up share no
@@ -48,7 +55,7 @@ launcher::ClusterNode submitting_node(std::span<const launcher::ClusterNode> nod
 launcher::SlurmSite slurm_site(Services& services, const state::Cluster& cluster,
                                std::span<const launcher::ClusterNode> nodes,
                                const launcher::JobRecord& record) {
-  launcher::SlurmSite site{.head = submitting_node(nodes, record)};
+  launcher::SlurmSite site{.head = submitting_node(services, nodes, record)};
   if (!has_own_slurm(cluster)) return site;
   for (const state::Node& known : services.store().nodes(cluster.id))
     for (const launcher::ClusterNode& node : nodes)
