@@ -10,6 +10,7 @@
 #include "cli/ui/view.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/image_baking.hpp"
+#include "cli/workflows/left_on_hosts.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
@@ -109,6 +110,7 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
   context.set_interrupt_hint("cluster " + name +
                              " was not deleted; to delete it: fastgpu delete cluster " + name);
   const Names images = unfinished_images(context, cluster.id);
+  std::string rest;
   try {
     const provision::Tools tools = tools_for(context, options);
     // An earlier deletion that was interrupted is finished by now.
@@ -116,7 +118,10 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
     provision::check_may_delete(tools, cluster.name);
     const Nodes nodes = context.store().nodes(cluster.id);
     stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
-    remove_scheduler(context, cluster, in_state(nodes, state::NodeState::running));
+    const Nodes running = in_state(nodes, state::NodeState::running);
+    remove_scheduler(context, cluster, running);
+    deactivate_on_leaving(context, cluster, running);
+    rest = rest_on_hosts(context, cluster, nodes);
     provision::delete_cluster(tools, cluster.name, [&] {
       context.set_stop_notice("finishing the deletion of cluster " + name +
                               "; Ctrl-C again leaves it half done");
@@ -127,6 +132,7 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
     throw not_deleted(context, cluster.name, e);
   }
   context.set_stop_notice("interrupting delete cluster");
+  if (!rest.empty()) context.ui().note(rest);
   for (const std::string& image : images)
     context.ui().warn("image " + image + " was being created from a node of cluster " + name +
                       " and stays; it costs money until it is deleted: fastgpu delete image " +

@@ -11,6 +11,7 @@
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/image_baking.hpp"
+#include "cli/workflows/left_on_hosts.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/record_publisher.hpp"
 #include "provision/lifecycle.hpp"
@@ -80,6 +81,7 @@ provision::ClusterView scale(Context& context, const ChangeOptions& options,
     provision::check_not_baking(context.store(), cluster, leaving, "removing");
     stop_leaving_jobs(context, cluster, leaving, "its cluster was scaled down");
     remove_scheduler(context, cluster, leaving);
+    deactivate_on_leaving(context, cluster, in_state(leaving, state::NodeState::running));
   }
   const auto view = in_time(context, tools.deadline, [&] {
     return provision::scale_cluster(tools, cluster.name, *options.nodes, [&] {
