@@ -1,6 +1,9 @@
 #include "envs/environments/requirement.hpp"
 
 #include <algorithm>
+#include <regex>
+#include <string>
+#include <string_view>
 
 #include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
@@ -154,6 +157,29 @@ Requirement parse_requirement(std::string_view line) {
   out.project = project_in(out.text);
   take_file(out);
   return out;
+}
+
+void check_comparisons(const Requirement& requirement) {
+  static const std::regex comparison(
+      R"(\s*(===|~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9][A-Za-z0-9.*+!_-]*\s*)");
+  const std::string_view text = requirement.text;
+  if (!requirement.wheel.empty() || !requirement.url.empty() || text.find('@') != text.npos) return;
+  std::string_view rest = text.substr(0, text.find(';'));
+  rest.remove_prefix(std::min(rest.find_first_of(" \t[=<>!~("), rest.size()));
+  if (const auto extras = rest.find(']'); extras != rest.npos) rest.remove_prefix(extras + 1);
+  while (!rest.empty() && (kBlanks.find(rest.back()) != rest.npos || rest.back() == ')'))
+    rest.remove_suffix(1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t("), rest.size()));
+  if (rest.empty()) return;
+  for (const std::string_view part : split(rest, ',')) {
+    if (part.find_first_not_of(kBlanks) == part.npos) continue;  // A comma at the end is allowed.
+    if (!std::regex_match(std::string(part), comparison))
+      throw Error(ErrorKind::usage,
+                  "'" + printable(text, kMostShownText) + "': '" +
+                      printable(part.substr(part.find_first_not_of(kBlanks)), kMostShownText) +
+                      "' is not a comparison with a version: write it like numpy>=2,<3, with ==, "
+                      "!=, <=, >=, <, > or ~=");
+  }
 }
 
 }  // namespace fastgpu::envs

@@ -27,4 +27,8 @@ struct Requirement {
 /// here would not, and for a path that is not a wheel.
 Requirement parse_requirement(std::string_view line);
 
+/// Throws ErrorKind::usage, showing the part, if what follows the name of the package is not a list
+/// of comparisons that pip and uv read, such as ">=2, <3". Conda has another syntax.
+void check_comparisons(const Requirement& requirement);
+
 }  // namespace fastgpu::envs

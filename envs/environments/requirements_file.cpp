@@ -107,6 +107,7 @@ class Reader {
   void add_package(const fs::path& file, const Line& line) {
     check_package_line(line.text);
     const Requirement wanted = parse_requirement(line.text);
+    check_comparisons(wanted);
     const bool begins_here =
         wanted.wheel.empty() || wanted.wheel.starts_with('/') || file.parent_path() == folder_;
     out_.packages.push_back(begins_here ? line.text

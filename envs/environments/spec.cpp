@@ -47,6 +47,12 @@ void check_for_conda(const Value& packages) {
           "--hash is for pip, but the builder is conda: write it like numpy[sha256=...]");
 }
 
+/// Refuses comparisons that neither pip nor uv reads.
+void check_for_pip(const Value& packages) {
+  for (const Value& item : packages.list())
+    item.checked([&] { check_comparisons(parse_requirement(item.text())); });
+}
+
 /// Reads names without versions: the version is the solution's.
 std::vector<std::string> sources_of(const Value& value) {
   std::vector<std::string> names = lines_of(value);
@@ -340,9 +346,12 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto python = root.find("python")) read_python(spec, *python);
   if (const auto packages = root.find("packages")) {
     spec.packages = packages_of(*packages);
-    if (spec.builder == Builder::conda) check_for_conda(*packages);
+    spec.builder == Builder::conda ? check_for_conda(*packages) : check_for_pip(*packages);
   }
-  if (const auto pip = root.find("pip")) spec.pip = packages_of(*pip);
+  if (const auto pip = root.find("pip")) {
+    spec.pip = packages_of(*pip);
+    check_for_pip(*pip);
+  }
   if (const auto sources = root.find("sources")) spec.sources = sources_of(*sources);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);

@@ -59,6 +59,24 @@ TEST_CASE("a requirement is what a solver reads, and the hashes beside it") {
   }
 }
 
+TEST_CASE("what follows a package's name is a list of comparisons, or is shown as what it is") {
+  for (const char* good :
+       {"numpy", "numpy>=2", "numpy >= 2, < 3", "numpy (>=2)", "torch==2.9.1+cu130", "a===1.0",
+        "numpy~=1.4.2", "numpy==1.*", "horovod[pytorch,ray]==0.28.1", "a>=2,", "a!=1!2.0-rc1",
+        "numpy<2.3; python_version < '3.12' and sys_platform == 'linux'", "a[b] ; extra == 'x'",
+        "beta @ https://host/beta-1.0-py3-none-any.whl", "./dist/beta-1.0-py3-none-any.whl"})
+    CHECK_NOTHROW(check_comparisons(parse_requirement(good)));
+  for (const auto& [bad, part] :
+       {std::pair{"numpy=>2", "=>2"}, std::pair{"numpy=2", "=2"}, std::pair{"numpy>=2,=<3", "=<3"},
+        std::pair{"numpy 2", "2"}, std::pair{"numpy>2 <3", ">2 <3"}, std::pair{"numpy>=", ">="}}) {
+    const Error e = failure_of([&] { check_comparisons(parse_requirement(bad)); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK_MESSAGE(
+        std::string(e.what()).starts_with("'" + std::string(bad) + "': '" + part + "' is "),
+        e.what());
+  }
+}
+
 TEST_CASE("a wheel is named by its path, or by its address with a sum") {
   struct Row {
     std::string line;

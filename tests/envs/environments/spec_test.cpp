@@ -222,6 +222,8 @@ TEST_CASE("what cannot be is refused at its place") {
       {"name: t\npakages: []\n", "env.yaml:2:1", "packages"},
       {"name: ../t\n", "env.yaml:1:7", "not a name of an environment"},
       {"packages: ['-r x']\n", "env.yaml:1:12", "not a requirement"},
+      {"packages: [a, 'numpy=>2']\n", "env.yaml:1:15", "'=>2' is not a comparison"},
+      {"channels: [a]\npip: ['numpy=>2']\n", "env.yaml:2:7", "'=>2' is not a comparison"},
       {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
       {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},
       {"python: {archive: https://p}\n", "env.yaml:1:9", "and 'sha256'"},
