@@ -158,8 +158,16 @@ class HostFile {
       hosts_.push_back(std::move(host));
       return;
     }
+    if (there->user != host.user)
+      throw Error(ErrorKind::usage, host.where + ": host " + printable(host.address) +
+                                        " is there twice, for " + user_text(*there) + " and for " +
+                                        user_text(host) + ": a host has one user in a cluster");
     const int all = there->slots.value_or(1) + host.slots.value_or(1);
     there->slots = std::min(all, kMostSlots);
+  }
+
+  static std::string user_text(const HostEntry& host) {
+    return host.user.empty() ? "the cluster's user" : printable(host.user);
   }
 
   const std::string& source_;

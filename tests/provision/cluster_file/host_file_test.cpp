@@ -74,6 +74,18 @@ TEST_CASE("a list of hosts is told from a cluster file") {
   }
 }
 
+TEST_CASE("a host that is listed for two users is refused with its line") {
+  for (const auto& [text, users] :
+       {std::pair{"ann@n1 slots=1\nn2\nroot@n1:3\n", "for ann and for root"},
+        std::pair{"n1\nn2\nann@n1\n", "for the cluster's user and for ann"}}) {
+    const Error e = failure_of([&] { read_host_file(text, "hosts"); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) == "hosts:3: host n1 is there twice, " + std::string(users) +
+                                       ": a host has one user in a cluster");
+  }
+  CHECK(read_host_file("ann@n1\nann@n1\n", "hosts").size() == 1);
+}
+
 TEST_CASE("the slots of a host that is listed several times are added up") {
   const auto hosts = read_host_file("n1\nn2\nn1\nn1 slots=2\n", "hosts");
   REQUIRE(hosts.size() == 2);
