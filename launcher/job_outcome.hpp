@@ -56,6 +56,8 @@ struct JobOutcome {
   std::vector<state::FullDiskAt> full_disks{};
   bool explains_launcher = false;  ///< The reason has all that the words of the launcher say.
   std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
+  /// The time when the first rank began, where the engine, and not fastgpu, has started the ranks.
+  std::optional<state::TimePoint> began{};
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the

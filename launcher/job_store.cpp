@@ -49,6 +49,23 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
   return;
 }
 
+/// Notes the time when the ranks of the job began, in its record. The first one counts.
+void note_start(state::Job& job, state::TimePoint began) {
+  const state::TimePoint valid = std::max(began, job.created);
+  if (job.record->started && *job.record->started <= valid) return;
+  JobRecord record = *job.record;
+  record.started = valid;
+  job.record = std::move(record);
+}
+
+/// Notes the time when the ranks of an ended job began, where its engine knows that. Leaves a
+/// record alone that cannot be read.
+void note_beginning(state::Job& job, const JobOutcome& outcome) try {
+  if (outcome.began) note_start(job, std::min(*outcome.began, *job.ended));
+} catch (const Error&) {
+  return;
+}
+
 /// Records the present machine of each node of the job: a node may get another one.
 void note_machines(const state::Store& store, state::Job& job) {
   JobRecord record = *job.record;
@@ -76,7 +93,8 @@ void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) 
   state::EngineJob known = job.record->engine_job;
   const bool has_new_id = known.id.empty() && !glance.engine_id.empty();
   const bool is_new = has_new_id || known.nodes != glance.nodes;
-  if (job.state == now && job.reason == glance.reason && !is_new) return;
+  const bool begins = now == JobState::running && !job.record->started;
+  if (job.state == now && job.reason == glance.reason && !is_new && !begins) return;
   job.state = now;
   job.reason = glance.reason;
   if (is_new) {
@@ -86,12 +104,16 @@ void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) 
     record.engine_job = std::move(known);
     job.record = std::move(record);
   }
+  if (begins) note_start(job, std::chrono::system_clock::now());
   store.update_job(job);
 }
 
 void mark_running(state::Store& store, state::Job& job) {
   if (has_ended(job)) return;
   note_machines(store, job);
+  // A scheduler may keep the job in its queue.
+  if (job.record->spec.engine == EngineKind::mpirun)
+    note_start(job, std::chrono::system_clock::now());
   job.state = JobState::running;
   store.update_job(job);
 }
@@ -103,6 +125,7 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   job.reason = outcome.reason;
   job.ended = std::chrono::system_clock::now();
   note_end_in_record(job, outcome, before);
+  note_beginning(job, outcome);
   store.update_job(job);
 }
 

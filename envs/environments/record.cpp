@@ -108,7 +108,7 @@ bool is_on(const EnvironmentsRecord& record, const std::string& name, const std:
 }
 
 std::string runner_in(const EnvironmentsRecord& record, const std::string& name) {
-  return (agent::details_of(current_of(record, name)) / "run").string();
+  return agent::runner_of(current_of(record, name)).string();
 }
 
 std::string programs_in(const EnvironmentsRecord& record, const std::string& name) {

@@ -13,6 +13,7 @@
 #include "http/urls.hpp"
 #include "launcher/engines/mpirun_words.hpp"
 #include "launcher/kubernetes/api.hpp"
+#include "launcher/kubernetes/log_lines.hpp"
 #include "process/exit_status.hpp"
 
 namespace fastgpu::launcher {
@@ -176,6 +177,14 @@ std::string optional_text(const json& object, const char* key) {
   return optional_field(object, key, json::value_t::string).get<std::string>();
 }
 
+/// Returns when a container in this state started; absent before that.
+std::optional<state::TimePoint> started_in(const json& state) {
+  const auto time = parse_pod_time(optional_text(state, "startedAt"));
+  if (!time) return std::nullopt;
+  return state::TimePoint(
+      std::chrono::duration_cast<state::TimePoint::duration>(std::chrono::nanoseconds(*time)));
+}
+
 LauncherPod parse_pod(const json& pod) {
   const json metadata = optional_field(pod, "metadata", json::value_t::object);
   const json spec = optional_field(pod, "spec", json::value_t::object);
@@ -190,6 +199,8 @@ LauncherPod parse_pod(const json& pod) {
     const json state = optional_field(container, "state", json::value_t::object);
     const json waiting = optional_field(state, "waiting", json::value_t::object);
     const json ended = optional_field(state, "terminated", json::value_t::object);
+    const json running = optional_field(state, "running", json::value_t::object);
+    parsed.started = started_in(ended.empty() ? running : ended);
     parsed.has_log = state.contains("running") || state.contains("terminated");
     if (!optional_text(waiting, "reason").empty()) parsed.reason = optional_text(waiting, "reason");
     if (ended.contains("exitCode")) {
@@ -388,6 +399,7 @@ JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod
                          const JobSpec& spec) {
   JobOutcome outcome = outcome_of_mpijob(job, pod, spec);
   if (pod) outcome.nodes = pod->node;
+  if (pod) outcome.began = pod->started;
   return outcome;
 }
 

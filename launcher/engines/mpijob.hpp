@@ -58,6 +58,7 @@ struct LauncherPod {
   bool has_log = false;            ///< True once the container has started.
   std::optional<int> exit_code{};  ///< Absent before its end.
   std::string reason{};            ///< Why it waits or ended: "OOMKilled", "ErrImagePull".
+  std::optional<state::TimePoint> started{};  ///< The time when the container started.
 };
 
 /// Returns the newest pod of a list; absent for an empty one. Throws remote, naming the field.

@@ -12,6 +12,7 @@
 #include "base/names.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
+#include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
 
 namespace fastgpu::launcher {
@@ -421,9 +422,11 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
 
 JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
   std::vector<state::FullDiskAt> full = report.full_disks;
+  const auto began = first_beginning(report.ranks);
   JobOutcome outcome = outcome_in_slurm(std::move(report), job);
   outcome.full_disks = std::move(full);
   outcome.nodes = job.nodes;
+  outcome.began = began;
   return outcome;
 }
 

@@ -129,9 +129,18 @@ std::optional<FirstFailure> parse_failure(const json& record) {
   return failure;
 }
 
-/// Puts what is known of a bad end.
+std::int64_t milliseconds_of(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+TimePoint time_of_milliseconds(std::int64_t count) {
+  return TimePoint(std::chrono::milliseconds(count));
+}
+
+/// Puts what is known of the beginning, and of a bad end.
 void put_end(json& object, const JobRecord& record) {
   if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
+  if (record.started) object["started_ms"] = milliseconds_of(*record.started);
   if (record.never_began) object["never_began"] = true;
   if (record.id_taken) object["id_taken"] = true;
   if (record.failure) object["failure"] = to_failure(*record.failure);
@@ -143,6 +152,9 @@ void put_end(json& object, const JobRecord& record) {
 
 void parse_end(JobRecord& record, const json& object) {
   record.cause = parse_end_cause(object.value("cause", "none"));
+  if (const auto started = object.find("started_ms");
+      started != object.end() && started->is_number_integer())
+    record.started = time_of_milliseconds(started->get<std::int64_t>());
   record.never_began = object.value("never_began", false);
   record.id_taken = object.value("id_taken", false);
   record.failure = parse_failure(object);
@@ -234,6 +246,13 @@ JobRecord parse_job_record(const std::string& text) try {
   throw Error(ErrorKind::remote, std::string("the job's record: ") + e.what());
 }
 
+void read_start(std::string_view name, std::string_view value, RecordedStart& start) {
+  if (name == "never_began") start.never_began = value == "true";
+  if (name != "started_ms") return;
+  if (const auto count = to_number<std::int64_t>(value))
+    start.started = time_of_milliseconds(*count);
+}
+
 void read_listed_node(std::string_view node, ListedRequest& request, int& workers) {
   for_each_json_member(node, [&](std::string_view name, std::string_view value) {
     if (name == "name") request.nodes.push_back(json_string(value).value_or(""));
@@ -253,6 +272,7 @@ std::optional<ListedRequest> listed_request(std::string_view text) try {
         if (name == "schema") schema = json_string(value);
         if (name == "engine") request.engine = parse_engine(json_string(value).value_or(""));
         if (name == "engine_nodes") request.engine_nodes = json_string(value).value_or("");
+        read_start(name, value, request.start);
         if (name == "priority") request.priority = to_number<int>(value).value_or(0);
         if (name == "command")
           for_each_json_item(value, [&](std::string_view item) {
@@ -273,7 +293,8 @@ ListedRequest listed_request(const JobRecord& record) {
   ListedRequest request{.argv = record.spec.argv,
                         .engine = record.spec.engine,
                         .priority = record.spec.priority,
-                        .engine_nodes = record.engine_job.nodes};
+                        .engine_nodes = record.engine_job.nodes,
+                        .start = {record.started, record.never_began}};
   int workers = 0;
   for (const NodeRanks& node : record.placement) {
     request.nodes.push_back(node.node.value);
@@ -330,6 +351,15 @@ std::string record_text_of(const JobRecord& record) {
 
 std::string record_text_of(const Job& job) {
   return job.record.is_new() ? record_text_of(*job.record) : RecordText::of(job.text);
+}
+
+RecordedStart recorded_start(const Job& job) {
+  if (job.record.is_new()) return {job.record->started, job.record->never_began};
+  RecordedStart start;
+  for_each_json_member(
+      RecordText::of(job.text),
+      [&](std::string_view name, std::string_view value) { read_start(name, value, start); });
+  return start;
 }
 
 bool may_have_bad_end(const Job& job) {

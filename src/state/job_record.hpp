@@ -171,6 +171,8 @@ struct JobRecord {
   std::vector<std::string> variables{};   ///< The names of variables of a record that was read.
   std::optional<FirstFailure> failure{};  ///< Absent before the end, and if no rank failed.
   int restarts = 0;                       ///< How often it has been started again.
+  /// The time when its first run began; absent before that, and in records of an older fastgpu.
+  std::optional<std::chrono::system_clock::time_point> started{};
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
   EngineJob engine_job{};                 ///< Empty with mpirun.
   bool never_began = false;               ///< True if it ended before its nodes were prepared.

@@ -107,6 +107,12 @@ struct Timer {
   bool nodes_have_order = false;    ///< True if the nodes were ordered to watch themselves.
 };
 
+/// What the record of a job has of its beginning.
+struct RecordedStart {
+  std::optional<TimePoint> started{};
+  bool never_began = false;
+};
+
 struct Job {
   /// "<name>-<n>", unique in this state directory for ever; "<name>-<n>.<index>" in an array.
   std::string id{};
@@ -128,6 +134,7 @@ struct ListedRequest {
   int ranks = 0;                     ///< The programs: the workers of a job of torchrun.
   std::vector<std::string> nodes{};  ///< Those of the placement.
   std::string engine_nodes{};        ///< The nodes on which it runs, as the engine writes them.
+  RecordedStart start{};
 };
 
 /// A job as lists show it. It is read without the rest of its record, which takes most of the time

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/time_text.hpp"
 #include "launcher/kubernetes/api.hpp"
 #include "process/capture.hpp"
 #include "support/failure.hpp"
@@ -214,13 +215,20 @@ TEST_CASE("the newest launcher's pod is read") {
           {{"containerStatuses",
             {{{"name", "sidecar"}, {"state", {{"terminated", {{"exitCode", 9}}}}}},
              {{"name", "launcher"},
-              {"state", {{"terminated", {{"exitCode", 137}, {"reason", "OOMKilled"}}}}}}}}}}}}}};
+              {"state",
+               {{"terminated",
+                 {{"exitCode", 137},
+                  {"reason", "OOMKilled"},
+                  {"startedAt", "2026-03-01T12:00:07Z"}}}}}}}}}}}}}};
   const auto pod = parse_launcher_pod(list);
   REQUIRE(pod);
   CHECK(pod->name == "new");
   CHECK(pod->node == "n1");
   CHECK(pod->has_log);
   CHECK(pod->exit_code == 137);
+  REQUIRE(pod->started);
+  CHECK(utc_text(*pod->started) == "2026-03-01T12:00:07Z");
+  CHECK(decide_mpijob({.phase = MpiJobPhase::failed}, pod, mpijob_spec()).began == pod->started);
   CHECK(pod->reason == "OOMKilled");
   CHECK_FALSE(parse_launcher_pod({{"items", json::array()}}));
   CHECK(failure_of([] { parse_launcher_pod({{"items", 3}}); }).kind() == ErrorKind::remote);

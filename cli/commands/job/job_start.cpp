@@ -130,6 +130,7 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     throw Error(reason);
   }
   launcher::mark_running(context.store(), job);
+  record.started = job.record->started;  // A restart writes this record.
 }
 
 void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& started) {

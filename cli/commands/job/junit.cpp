@@ -6,6 +6,7 @@
 
 #include "base/utf8.hpp"
 #include "launcher/job_store.hpp"
+#include "launcher/job_times.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -37,12 +38,6 @@ std::string seconds_text(std::chrono::milliseconds duration) {
   return text.data();
 }
 
-std::chrono::milliseconds time_of(const state::Job& job, state::TimePoint now) {
-  const auto end = job.ended.value_or(now);
-  return std::max(std::chrono::milliseconds(0),
-                  std::chrono::duration_cast<std::chrono::milliseconds>(end - job.created));
-}
-
 bool is_failure(const state::Job& job) {
   return launcher::has_ended(job) && job.state != state::JobState::succeeded;
 }
@@ -62,8 +57,9 @@ std::string details_of(const state::Job& job) {
 
 std::string case_of(const JobAndCluster& one, state::TimePoint now) {
   const state::Job& job = one.job;
-  const std::string head = "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" +
-                           xml_text(job.id) + "\" time=\"" + seconds_text(time_of(job, now)) + "\"";
+  const std::string head =
+      "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" + xml_text(job.id) +
+      "\" time=\"" + seconds_text(launcher::run_time_of(launcher::course_of(job), now)) + "\"";
   if (job.state == state::JobState::succeeded) return head + "/>\n";
   const std::string state(state::to_string(job.state));
   const char* const kind = is_failure(job) ? "failure" : "error";
@@ -81,7 +77,7 @@ std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint n
   for (const JobAndCluster& one : jobs) {
     failures += is_failure(one.job) ? 1 : 0;
     errors += launcher::has_ended(one.job) ? 0 : 1;
-    total += time_of(one.job, now);
+    total += launcher::run_time_of(launcher::course_of(one.job), now);
     cases += case_of(one, now);
   }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"fastgpu\" tests=\"" +

@@ -14,7 +14,9 @@
 #include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/ui/html.hpp"
+#include "launcher/job_times.hpp"
 #include "launcher/process_names.hpp"
+#include "launcher/users_command.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -88,10 +90,6 @@ std::string outcome_text(const RankEvidence& rank) {
   if (!rank.has_ended) return "its end is unknown";
   return rank.outcome + (rank.out_of_memory ? " (out of memory)" : "") +
          (rank.was_told ? ", as ordered" : "");
-}
-
-std::int64_t nanoseconds_of(state::TimePoint time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 std::string duration_word(std::int64_t nanoseconds) {
@@ -218,15 +216,19 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
                                                                state::TimePoint now) {
   const launcher::JobSpec& spec = evidence.record.spec;
   const auto& job = evidence.job;
+  const auto job_start = launcher::beginning_of(launcher::course_of(job));
   std::vector<std::pair<std::string, std::string>> rows = {
       {"cluster", evidence.cluster},
-      {"command", shell_join(spec.argv)},
+      {"command", shell_join(launcher::users_command(spec.argv))},
+      {"environment", launcher::environment_in(spec.argv)},
       {launcher::is_of_torchrun(evidence.record.placement) ? "workers" : "ranks",
        ranks_line(evidence.record)},
       {"created", utc_text(job.created)},
+      {"started", job_start ? utc_text(*job_start) : ""},
       {"ended", job.ended ? utc_text(*job.ended) : ""},
       {"duration",
-       duration_word(nanoseconds_of(job.ended.value_or(now)) - nanoseconds_of(job.created))},
+       duration_word(
+           std::chrono::nanoseconds(launcher::run_time_of(launcher::course_of(job), now)).count())},
       {"exit code", job.exit_code ? std::to_string(*job.exit_code) : ""},
       {"cause", evidence.record.cause == launcher::JobEndCause::none
                     ? ""

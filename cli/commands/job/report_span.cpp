@@ -4,6 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "launcher/job_times.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -47,12 +49,12 @@ bool is_sampled(const JobEvidence& evidence) {
 ChartSpan span_of(const JobEvidence& evidence, state::TimePoint now) {
   const state::Job& job = evidence.job;
   const std::int64_t length =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(job.ended.value_or(now) - job.created)
-          .count();
-  const std::int64_t created =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(job.created.time_since_epoch()).count();
+      std::chrono::nanoseconds(launcher::run_time_of(launcher::course_of(job), now)).count();
+  const auto beginning = launcher::beginning_of(launcher::course_of(job)).value_or(job.created);
+  const std::int64_t began =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(beginning.time_since_epoch()).count();
   const auto known = span_on_nodes(evidence);
-  ChartSpan span = known.value_or(ChartSpan{.begin = created, .end = created});
+  ChartSpan span = known.value_or(ChartSpan{.begin = began, .end = began});
   const bool goes_on = !job.ended && !is_sampled(evidence);
   if (!known || goes_on) span.end = std::max(span.end, span.begin + length);
   span.end = std::max(span.end, span.begin + kShortestSpan);

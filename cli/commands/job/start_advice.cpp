@@ -2,16 +2,18 @@
 
 #include "base/names.hpp"
 #include "base/split.hpp"
+#include "launcher/users_command.hpp"
 
 namespace fastgpu::cli {
 
 std::string start_advice(const launcher::JobSpec& spec, int code,
                          const std::function<bool(const std::string&)>& is_here) {
   constexpr int kProgramNotFound = 127;
-  if (code != kProgramNotFound || spec.argv.empty()) return {};
-  const std::string& program = spec.argv.front();
+  const auto command = launcher::users_command(spec.argv);
+  if (code != kProgramNotFound || command.empty()) return {};
+  const std::string& program = command.front();
   const auto words = split_words(program);
-  if (spec.argv.size() == 1 && words.size() > 1)
+  if (command.size() == 1 && words.size() > 1)
     return "'" + printable(program) + "' is the name of one program: write its words apart (-- " +
            printable(words.front()) + " ...), or give them to a shell: sh -c '...'";
   if (program.find('/') == program.npos || !is_here(program)) return {};

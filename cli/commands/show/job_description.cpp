@@ -8,8 +8,10 @@
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/array.hpp"
 #include "launcher/job.hpp"
+#include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/process_names.hpp"
+#include "launcher/users_command.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -65,7 +67,8 @@ void put_wish(Json& description, const state::Job& job) {
   const launcher::JobSpec& spec = record.spec;
   put_line(description, "array", array_text(job));
   put_line(description, "parameters", parameters_text(job));
-  put_line(description, "command", shell_join(spec.argv));
+  put_line(description, "command", shell_join(launcher::users_command(spec.argv)));
+  put_line(description, "environment", launcher::environment_in(spec.argv));
   put_line(description, "directory", spec.directory);
   put_line(description, "copied from", spec.sync);
   put_line(description, "variables", joined(record.variables));
@@ -159,6 +162,8 @@ Json description_of(const JobAndCluster& shown, const std::vector<std::string>& 
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);
   out["created"] = time_text(job.created, now);
+  if (const auto began = launcher::beginning_of(launcher::course_of(job)))
+    out["started"] = time_text(*began, now);
   if (job.ended) out["ended"] = time_text(*job.ended, now);
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
   try {

@@ -16,7 +16,9 @@
 #include "cli/commands/shared/machine.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "launcher/job_times.hpp"
 #include "launcher/process_names.hpp"
+#include "launcher/users_command.hpp"
 #include "provision/providers.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
@@ -290,6 +292,8 @@ Json to_json(const state::Job& job) {
   out["reason"] = job.reason;
   put_end(out, job);
   out["created"] = utc_text(job.created);
+  const auto began = launcher::beginning_of(launcher::course_of(job));
+  out["started"] = began ? Json(utc_text(*began)) : Json(nullptr);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));
   return out;
@@ -399,23 +403,25 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
 }
 
 std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now) {
-  const state::TimePoint end = job.ended.value_or(now);
-  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
+  return std::chrono::duration_cast<std::chrono::seconds>(
+      launcher::run_time_of(launcher::course_of(job), now));
 }
 
 namespace {
 
-std::chrono::seconds seconds_of(state::TimePoint created,
-                                const std::optional<state::TimePoint>& ended,
-                                state::TimePoint now) {
-  const state::TimePoint end = std::max(ended.value_or(now), created);
-  return std::chrono::duration_cast<std::chrono::seconds>(end - created);
+launcher::JobCourse course_of(const state::JobLine& line) {
+  return {.state = line.state,
+          .created = line.created,
+          .ended = line.ended,
+          .start = line.request ? line.request->start : state::RecordedStart()};
 }
 
 /// Returns the duration of the job; empty for one that has not started.
 std::string duration_cell(const state::JobLine& line, state::TimePoint now) {
-  if (line.state == state::JobState::queued) return {};
-  return to_string(std::chrono::milliseconds(seconds_of(line.created, line.ended, now)));
+  if (!launcher::beginning_of(course_of(line))) return {};
+  const auto seconds =
+      std::chrono::floor<std::chrono::seconds>(launcher::run_time_of(course_of(line), now));
+  return to_string(std::chrono::milliseconds(seconds));
 }
 
 /// Returns why the job ended, or what it waits for.
@@ -461,8 +467,8 @@ JobTable::JobTable(state::TimePoint now, JobColumns columns) : now_(now), column
   view_.table.columns = {{"JOB"}, {"CLUSTER"}, {"STATE"}, {"EXIT"}, {"AGE", false, Fit::optional}};
   if (columns == JobColumns::usual) return;
   for (Column column : {Column{"DURATION", true}, Column{"RANKS", true}, Column{"NODES", true},
-                        Column{"PRIORITY", true}, Column{"COMMAND", true, Fit::prose},
-                        Column{"REASON", true, Fit::prose}})
+                        Column{"PRIORITY", true}, Column{"ENVIRONMENT", true},
+                        Column{"COMMAND", true, Fit::prose}, Column{"REASON", true, Fit::prose}})
     view_.table.columns.push_back(std::move(column));
 }
 
@@ -490,9 +496,10 @@ std::vector<Cell> JobTable::cells_of(const JobRow& job) {
     row.emplace_back(std::to_string(line.request->ranks));
     row.emplace_back(nodes_of(*line.request));
     row.emplace_back(std::to_string(line.request->priority));
-    row.emplace_back(shell_join(line.request->argv));
+    row.emplace_back(launcher::environment_in(line.request->argv));
+    row.emplace_back(shell_join(launcher::users_command(line.request->argv)));
   } else {  // Another version of fastgpu wrote this.
-    row.insert(row.end(), 4, Cell(""));
+    row.insert(row.end(), 5, Cell(""));
   }
   row.emplace_back(reason_cell(job));
   return row;

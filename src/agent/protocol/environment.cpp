@@ -81,6 +81,17 @@ std::filesystem::path manifest_of(const std::filesystem::path& version) {
   return details_of(version) / "manifest";
 }
 
+std::filesystem::path runner_of(const std::filesystem::path& version) {
+  return details_of(version) / "run";
+}
+
+std::string environment_of_runner(const std::filesystem::path& program) {
+  const std::filesystem::path version = program.parent_path().parent_path();
+  if (!program.is_absolute() || program != runner_of(version) || !version.has_relative_path())
+    return {};
+  return version.parent_path().filename().string();
+}
+
 std::string to_text(const EnvironmentStatus& status) {
   Records records;
   records.add("prefix", status.prefix);

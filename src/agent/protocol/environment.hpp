@@ -41,6 +41,12 @@ struct EnvironmentPlaces {
 std::filesystem::path details_of(const std::filesystem::path& version);
 std::filesystem::path manifest_of(const std::filesystem::path& version);
 
+/// Returns the program of a version that runs the words after it in the environment.
+std::filesystem::path runner_of(const std::filesystem::path& version);
+/// Returns the name of the environment whose runner_of() a program is, by its path alone; empty for
+/// any other program.
+std::string environment_of_runner(const std::filesystem::path& program);
+
 /// A build of an environment on a node.
 struct FoundVersion {
   std::string name;

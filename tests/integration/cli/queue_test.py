@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, take_ids, within
-from suite import assert_equal, assert_in, assert_less, assert_true
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 
 def state_of(user, job):
@@ -180,7 +180,7 @@ def test_the_wide_table_of_jobs_has_their_size_their_program_and_what_they_wait_
     detached(user, name, "holds", 2, ["sleep", "600"])
     detached(user, name, "waits", 1, ["echo", "a b"], "--priority", "3")
     wide = user.run("get", "jobs", "-o", "wide").out.decode().splitlines()
-    for title in ("DURATION", "RANKS", "NODES", "PRIORITY", "COMMAND", "REASON"):
+    for title in ("DURATION", "RANKS", "NODES", "PRIORITY", "ENVIRONMENT", "COMMAND", "REASON"):
         assert_in(title, wide[0])
     holds, waits = (next(line for line in wide if line.startswith(job)) for job in ("h", "w"))
     assert_in(f"{name}-[0-1]", holds)
@@ -192,7 +192,14 @@ def test_the_wide_table_of_jobs_has_their_size_their_program_and_what_they_wait_
     assert_equal([line.split()[0] for line in ordered], ["waits-1", "holds-1"])
     jobs = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
     assert_equal([job["waits_for"] for job in jobs], [["holds-1"], []])
-    assert_true(all(job["duration_seconds"] >= 0 for job in jobs), f"{jobs}")
+    waits, holds = jobs
+    assert_equal((waits["started"], waits["duration_seconds"]), (None, 0))
+    assert_true(holds["created"] <= holds["started"], holds)
+    assert_in("Started:", user.run("describe", "job", "holds").out.decode())
+    assert_not_in("Started:", user.run("describe", "job", "waits").out.decode())
+    user.run("cancel", "job", "waits")
+    waits = json.loads(user.run("describe", "job", "waits", "-o", "json").out)
+    assert_equal((waits["started"], waits["duration_seconds"]), (None, 0))
 
 
 def test_a_queued_job_that_is_given_up_by_two_signals_is_cancelled(user):

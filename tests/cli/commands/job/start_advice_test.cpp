@@ -19,6 +19,8 @@ TEST_SUITE_BEGIN("cli/start_advice");
 
 TEST_CASE("a command line that is one word is named as such") {
   CHECK(advises(advice_for({"echo hello"}, false), "write its words apart (-- echo ...)"));
+  CHECK(advises(advice_for({"/opt/envs/train/current/.fastgpu/run", "echo hello"}, false),
+                "write its words apart (-- echo ...)"));
   CHECK(advice_for({"my program", "x"}, false).empty());
   CHECK(advice_for({"echo hello"}, false, 1).empty());
 }
