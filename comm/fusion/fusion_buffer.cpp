@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "base/available_memory.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "comm/fusion/fusion.hpp"
 
 namespace fastgpu::comm {
@@ -15,6 +17,7 @@ FusionBuffer::FusionBuffer(Communicator& communicator, std::size_t bytes)
     memory = allocated_ = communicator_.allocate(with_room);
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::capacity) throw;
+    check_available_memory(Bytes{with_room}, "memory for gradients");
     own_ = std::make_unique<std::byte[]>(with_room);
     memory = {own_.get(), with_room};
   }

@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/available_memory.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
@@ -17,9 +20,12 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
+constexpr std::size_t kPopulatedPiece = 128 << 20;
+constexpr std::string_view kSharedMemory = "shared memory";
 
 Error no_room(std::size_t bytes, int error_number) {
-  return {ErrorKind::capacity, "no room for " + to_string(Bytes{bytes}) + " of shared memory: " +
+  return {ErrorKind::capacity, "no room for " + to_string(Bytes{bytes}) + " of " +
+                                   std::string(kSharedMemory) + ": " +
                                    std::generic_category().message(error_number)};
 }
 
@@ -29,11 +35,21 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Takes the pages now: later there would be a signal instead of an error.
+void check_available(std::size_t bytes) {
+  check_available_memory(Bytes{bytes}, kSharedMemory);
+}
+
+/// Takes the pages now: later there would be a signal instead of an error. Other ranks of the host
+/// may do so at the same time, so that there must be room for the rest before each piece.
 void populate(std::span<std::byte> memory) {
   ::madvise(memory.data(), memory.size(), MADV_HUGEPAGE);
-  if (::madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE) == 0) return;
-  if (errno != EINVAL) throw no_room(memory.size(), errno);  // EINVAL: a kernel older than 5.14.
+  for (std::size_t at = 0; at < memory.size(); at += kPopulatedPiece) {
+    if (at > 0) check_available(memory.size() - at);
+    const auto piece = memory.subspan(at, std::min(kPopulatedPiece, memory.size() - at));
+    if (::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) == 0) continue;
+    if (errno != EINVAL) throw no_room(memory.size(), errno);
+    return;  // A kernel older than 5.14.
+  }
 }
 
 }  // namespace
@@ -86,6 +102,7 @@ std::span<std::byte> SharedHeap::allocate(std::size_t bytes) {
     throw Error(ErrorKind::capacity, "there are " + std::to_string(table_.size()) +
                                          " blocks of shared memory already: free some, or "
                                          "allocate fewer and larger ones");
+  check_available(bytes);
   const std::size_t size = rounded_up(bytes + (bytes == 0));
   Region region{index, create_shared_file(size), {}};
   region.mapping = Mapping(region.fd.get(), size);
