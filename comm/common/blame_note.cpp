@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/unique_fd.hpp"
+#include "comm/common/process_end.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -25,7 +26,7 @@ std::function<void(Rank)> blame_note(const Environment& environment, Rank self, 
   ::unlink(path->c_str());
   const std::string begin = std::to_string(self.value) + " " + std::to_string(size) + " ";
   return [path = *path, begin](Rank culprit) {
-    write_once(path, begin + std::to_string(culprit.value) + "\n");
+    if (!is_process_ending()) write_once(path, begin + std::to_string(culprit.value) + "\n");
   };
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "comm/common/adaptive_wait.hpp"
+#include "comm/common/process_end.hpp"
 
 namespace fastgpu::comm::mpi {
 namespace {
@@ -30,6 +31,7 @@ std::string_view name_of(ThreadLevel level) {
 }  // namespace
 
 MpiWorld::MpiWorld(const Member& me, Deadline deadline) : library_(me.plugin), rank_(me.rank) {
+  start_.before_end = process_is_ending;
   library_.check(library_->begin(&start_), "initialising MPI");
   if (start_.is_over) throw refusal("the program has called MPI_Finalize already");
   if (start_.rank != me.rank.value || start_.size != me.size)

@@ -40,10 +40,19 @@ bool is_finalized() {
   return is_over != 0;
 }
 
+/// Returns what is called before MPI ends with the process.
+std::atomic<void (*)() noexcept>& before_end() {
+  static std::atomic<void (*)() noexcept> act{nullptr};
+  return act;
+}
+
 /// Ends MPI with the process. A rank that failed does not wait for the others, which MPI_Finalize
-/// would: mpirun ends them. A child that a rank has forked does not either.
+/// would: mpirun ends them. A child that a rank has forked does not either. Ranks that wait for
+/// this one must learn of its end before it waits for them.
 void end_with_process(int status, void* /*unused*/) {
-  if (status == 0 && initialiser() == ::getpid() && !is_finalized()) MPI_Finalize();
+  if (status != 0 || initialiser() != ::getpid() || is_finalized()) return;
+  if (const auto act = before_end().load()) act();
+  MPI_Finalize();
 }
 
 ThreadLevel level_of(int provided) {
@@ -68,6 +77,7 @@ int initialise_unless_done() {
 }
 
 int begin(Start* start) {
+  before_end() = start->before_end;
   start->is_over = is_finalized();
   if (start->is_over) return MPI_SUCCESS;
   if (const int error = initialise_unless_done(); error != MPI_SUCCESS) return error;

@@ -9,7 +9,7 @@
 namespace fastgpu::comm::mpi {
 
 /// The interface's version, the same on both sides.
-constexpr std::uint32_t kPluginVersion = 2;
+constexpr std::uint32_t kPluginVersion = 3;
 
 /// The name of the plugin's one symbol, a function of type `MpiPluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_mpi_plugin";
@@ -28,6 +28,8 @@ struct Start {
   bool is_ours = false;         ///< The plugin has initialised MPI, and ends it with the process.
   bool is_main_thread = false;  ///< This thread is the one that initialised it.
   bool is_over = false;         ///< MPI has been finalised: nothing else here is known.
+  /// Set by the caller: called before the plugin ends MPI, which waits for all ranks.
+  void (*before_end)() noexcept = nullptr;
 };
 
 /// One collective; `input` is null if it is done in place. Types and operations are the numbers of

@@ -10,6 +10,10 @@ for ranks in 1 2 3 5; do
 done
 run 0 3 "$without" twice
 run 3 3 "$without" fails
+# A rank that ends without a failure and without leaving the job: the others learn of it before MPI waits for them.
+run 1 3 "$without" ends
+says 'rank 2'
+if grep -q 'sent nothing' "$work/log"; then echo 'it was noticed at the timeout only:'; cat "$work/log"; exit 1; fi
 for ranks in 1 2 3; do
   run 0 $ranks "$with" finalized-first
   run 0 $ranks "$with" finalized-last
@@ -21,7 +25,7 @@ says 'MPI_THREAD_SINGLE in another thread: join the job in that one'
 
 FASTGPU_COMM_INTERFACE=lo run 0 3 "$without" once
 FASTGPU_COMM_INTERFACE=no-such0 run 1 2 "$without" once
-says "rank 0: FASTGPU_COMM_INTERFACE is 'no-such0', but this machine has no such interface"
+says "rank 0: FASTGPU_COMM_INTERFACE names 'no-such0', but this machine has no such interface"
 FASTGPU_COMM_MPI_PLUGIN=$work/none.so run 1 2 "$without" once
 says "loading the plugin for MPI: $work/none.so: cannot open shared object file"
 FASTGPU_COMM_MPI_PLUGIN=libm.so.6 run 1 2 "$without" once

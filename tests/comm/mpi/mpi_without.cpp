@@ -17,7 +17,8 @@ int run(std::string_view name) {
     Communicator comm = join_job();
     meet(comm);
     if (name == "fails" && comm.rank().value == comm.size() - 1) std::exit(3);
-    if (name == "fails") meet(comm);
+    if (name == "ends" && comm.rank().value == comm.size() - 1) std::exit(0);  // It stays joined.
+    if (name == "fails" || name == "ends") meet(comm);
     if (name != "twice") return;
     Communicator again = join_job();
     meet(again);
