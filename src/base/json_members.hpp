@@ -11,8 +11,8 @@
 
 namespace fastgpu {
 
-/// A position in JSON. Strings are skipped, and brackets are matched by their number: of a text
-/// that is no JSON, some may be read as if it were.
+/// A position in JSON. Strings are skipped, and brackets are counted: parts of an invalid text may
+/// be read as if it were valid.
 class JsonCursor {
  public:
   explicit JsonCursor(std::string_view text) : rest_(text) {}
@@ -77,7 +77,7 @@ class JsonCursor {
 };
 
 /// Calls `take` with the name and the text of each member of an object. A name with an escape comes
-/// as it is written. Returns false if `text` is no whole object.
+/// as it is written. Returns false for a text that is not a whole object.
 template <class Take>
 bool for_each_json_member(std::string_view text, Take take) {
   JsonCursor cursor(text);
@@ -93,7 +93,8 @@ bool for_each_json_member(std::string_view text, Take take) {
   return cursor.take('}');
 }
 
-/// Calls `take` with the text of each item of an array. Returns false if `text` is no whole array.
+/// Calls `take` with the text of each item of an array. Returns false for a text that is not a
+/// whole array.
 template <class Take>
 bool for_each_json_item(std::string_view text, Take take) {
   JsonCursor cursor(text);

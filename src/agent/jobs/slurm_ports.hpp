@@ -18,8 +18,8 @@ struct SlurmPorts {
 /// again. Those of other sizes may: see free_slurm_ports().
 SlurmPorts slurm_ports(std::uint64_t job, int most_ranks);
 
-/// Returns the ports of the job's block, or of the next block without a port that is in use, as
-/// `is_free` reports. Returns those of the job's block if there is none.
+/// Returns the ports of the job's block, or of the next block whose ports are all free, as
+/// `is_free` reports. Returns those of the job's block if each block has a port in use.
 SlurmPorts free_slurm_ports(std::uint64_t job, int most_ranks,
                             const std::function<bool(std::uint16_t)>& is_free);
 
