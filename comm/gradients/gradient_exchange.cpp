@@ -475,7 +475,8 @@ StepOutcome GradientExchange::outcome_of(const Agreement& agreement) {
                       .skipped = agreement.details.ready_on_any.missing(),
                       .non_finite = agreement.details.report,
                       .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
-  if (outcome.non_finite)
+  // The rank that has it: it would be a line of every rank otherwise.
+  if (outcome.non_finite && outcome.non_finite->rank == communicator_.rank())
     warn(describe(*outcome.non_finite, step_, table_, wire_[outcome.non_finite->gradient.value]));
   return outcome;
 }

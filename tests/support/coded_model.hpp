@@ -241,7 +241,8 @@ inline void check_non_finite_is_named(const ModelGradients& gradients,
     const std::string expected = "step 0: gradient 'g" + std::to_string(gradient) +
                                  "' of rank 2 has " + (std::isnan(bad) ? "NaN" : "infinity") +
                                  " at index 1234";
-    if (sentences.all != std::vector<std::string>{expected})
+    const std::size_t times = comm.rank() == comm::Rank{2} ? 1 : 0;
+    if (sentences.all != std::vector<std::string>(times, expected))
       failure = "reports: " + std::to_string(sentences.all.size());
     if (std::isfinite(model.values()[gradient][1234])) failure = "lost";
     model.step(1);

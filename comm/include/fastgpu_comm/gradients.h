@@ -125,9 +125,9 @@ fgc_status fgc_gradients_save(fgc_gradients* gradients, void* state, size_t room
  * views again. A set that has made a step keeps its order. */
 fgc_status fgc_gradients_load(fgc_gradients* gradients, const void* state, size_t bytes);
 
-/* A handler of sentences about a rank that is late, or a gradient that is not finite. It is called
- * within calls of the functions above; it may call none of them. Without a handler the sentence
- * goes to stderr; NULL drops it. */
+/* A handler of sentences about a rank that is late, or a gradient that is not finite: the latter on
+ * the rank that has it, so that a job says it once. It is called within calls of the functions
+ * above; it may call none of them. Without a handler the sentence goes to stderr; NULL drops it. */
 typedef void (*fgc_warning_handler)(const char* sentence, void* user);
 fgc_status fgc_gradients_on_warning(fgc_gradients* gradients, fgc_warning_handler handler,
                                     void* user);

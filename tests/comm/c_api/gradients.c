@@ -204,7 +204,7 @@ void check_bad_steps(fgc_comm* comm) {
   expect(outcome.non_finite_rank == 1 && outcome.non_finite_gradient == 0 &&
              outcome.non_finite_index == 4,
          "with rank, gradient and place");
-  expect(warnings == 1 && bias == 1, "once, and nothing has changed");
+  expect(warnings == (rank == 1) && bias == 1, "once in the job, and nothing has changed");
 
   weight[4] = 0;
   if (rank == 0) fgc_gradient_ready(gradients, 0);
@@ -233,9 +233,12 @@ void check_warning_without_handler(fgc_comm* comm) {
   dup2(kept, STDERR_FILENO);
   close(kept);
   rewind(heard);
-  expect(fgets(said, sizeof(said), heard) != NULL, "there is a line on stderr");
-  expect(strstr(said, "fastgpu_comm: ") == said && strstr(said, "'weight'") != NULL,
-         "that names the library and the gradient");
+  if (fgc_rank(comm) == 1) {
+    expect(fgets(said, sizeof(said), heard) != NULL, "there is a line on stderr");
+    expect(strstr(said, "fastgpu_comm: ") == said && strstr(said, "'weight'") != NULL,
+           "that names the library and the gradient");
+  }
+  expect(fgets(said, sizeof(said), heard) == NULL, "one, of the rank that has it");
   fclose(heard);
   fgc_gradients_free(gradients);
 }

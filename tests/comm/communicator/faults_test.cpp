@@ -247,6 +247,39 @@ TEST_CASE("a rank that computes for long is warned of, and no dead end is seen")
   }
 }
 
+TEST_CASE("a rank that many operations wait for is warned of once, and not for each of them") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto connections = test::sockets_in_process(2, 600s);
+    std::vector<std::vector<std::string>> warnings(2);
+    test::run_ranks(connections, [&](Connections& rank) {
+      introduce(rank, test::wishes(shared_memory, 1), Deadline(20s));
+      rank.silence = 900ms;
+      auto& own = warnings[static_cast<std::size_t>(rank.rank.value)];
+      rank.warn = [&own](const std::string& sentence) { own.push_back(sentence); };
+    });
+    std::vector<Communicator> ranks;
+    for (Connections& rank : connections)
+      ranks.emplace_back(std::move(rank));
+    test::run_ranks(ranks, [](Communicator& comm) {
+      std::vector<std::vector<std::byte>> messages(40, std::vector<std::byte>(8));
+      std::vector<Handle> pending;
+      if (comm.rank() == Rank{0}) {
+        for (auto& message : messages)
+          pending.push_back(comm.start_receive(message, {1}));
+      } else {
+        std::this_thread::sleep_for(
+            2500ms);  // Ends in the second interval, of three times as long.
+        for (auto& message : messages)
+          comm.send(message, {0});
+      }
+      for (Handle& each : pending)
+        each.wait();
+    });
+    CHECK(warnings[0].size() == 1);
+    CHECK(warnings[1].empty());
+  }
+}
+
 TEST_CASE("a thread that computes while another waits may still make the call that is missing") {
   auto ranks = communicators_in_process(2, 600s);
   CHECK_NOTHROW(test::run_ranks(ranks, [](Communicator& comm) {

@@ -106,8 +106,8 @@ class Gradients:
     its own (comm.split(0)) is free of that.
 
     `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so
-    on. `on_warning` gets a sentence about a rank that is late, or a gradient that is not finite; by
-    default it goes to the logger "fastgpu_comm".
+    on. `on_warning` gets a sentence about a rank that is late, or a gradient that is not finite, on
+    the rank that has it; by default it goes to the logger "fastgpu_comm".
     """
 
     def __init__(
