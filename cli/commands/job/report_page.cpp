@@ -17,6 +17,7 @@
 #include "launcher/job_times.hpp"
 #include "launcher/process_names.hpp"
 #include "launcher/users_command.hpp"
+#include "state/record_text.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -216,7 +217,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
                                                                state::TimePoint now) {
   const launcher::JobSpec& spec = evidence.record.spec;
   const auto& job = evidence.job;
-  const auto job_start = launcher::beginning_of(launcher::course_of(job));
+  const auto started = state::recorded_start(job).started;
   std::vector<std::pair<std::string, std::string>> rows = {
       {"cluster", evidence.cluster},
       {"command", shell_join(launcher::users_command(spec.argv))},
@@ -224,7 +225,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
       {launcher::is_of_torchrun(evidence.record.placement) ? "workers" : "ranks",
        ranks_line(evidence.record)},
       {"created", utc_text(job.created)},
-      {"started", job_start ? utc_text(*job_start) : ""},
+      {"started", started ? utc_text(*started) : ""},
       {"ended", job.ended ? utc_text(*job.ended) : ""},
       {"duration",
        duration_word(

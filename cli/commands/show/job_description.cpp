@@ -8,10 +8,10 @@
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/array.hpp"
 #include "launcher/job.hpp"
-#include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/process_names.hpp"
 #include "launcher/users_command.hpp"
+#include "state/record_text.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -162,8 +162,8 @@ Json description_of(const JobAndCluster& shown, const std::vector<std::string>& 
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);
   out["created"] = time_text(job.created, now);
-  if (const auto began = launcher::beginning_of(launcher::course_of(job)))
-    out["started"] = time_text(*began, now);
+  if (const auto started = state::recorded_start(job).started)
+    out["started"] = time_text(*started, now);
   if (job.ended) out["ended"] = time_text(*job.ended, now);
   out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
   try {

@@ -292,8 +292,8 @@ Json to_json(const state::Job& job) {
   out["reason"] = job.reason;
   put_end(out, job);
   out["created"] = utc_text(job.created);
-  const auto began = launcher::beginning_of(launcher::course_of(job));
-  out["started"] = began ? Json(utc_text(*began)) : Json(nullptr);
+  const auto started = state::recorded_start(job).started;
+  out["started"] = started ? Json(utc_text(*started)) : Json(nullptr);
   out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
   out["spec"] = embedded(state::record_text_of(job));
   return out;

@@ -250,6 +250,25 @@ TEST_CASE("a job is described with its times, its ranks by node and the place of
         "Logs:       ~/.fastgpu/jobs/train-1 on demo-[0-1]\n");
 }
 
+TEST_CASE("a job's duration is from its start, and its command is the one in the environment") {
+  launcher::JobRecord record{
+      .spec = {.name = {"train"},
+               .argv = {"/opt/envs/train/current/.fastgpu/run", "python", "train.py"}},
+      .placement = {{{"demo-0"}, 0, 1}}};
+  record.started = kNow - 30s;
+  state::Job job{.id = "train-1", .state = state::JobState::running, .created = kNow - 200s};
+  read_record_text(job, record_text_of(record));
+  const std::string text = text_of(description_of({job, "demo"}, {}, kNow));
+  CHECK_MESSAGE(text.find("Started:      2026-03-01T12:59:30Z (30s ago)\n"
+                          "Duration:     30s\n"
+                          "Command:      python train.py\n"
+                          "Environment:  train\n") != std::string::npos,
+                text);
+  const Json fields = to_json(job);
+  CHECK(fields["started"] == "2026-03-01T12:59:30Z");
+  CHECK(fields["spec"]["command"].size() == 3);
+}
+
 TEST_CASE("a failed job is described with its first failure, its lost nodes and its full disks") {
   launcher::JobRecord record{.spec = {.name = {"train"}, .argv = {"true"}},
                              .placement = {{{"demo-0"}, 0, 1}}};
@@ -343,7 +362,16 @@ TEST_CASE("a table of jobs has the columns of its request alone if all of them a
   CHECK(all.table.rows[0][6].text == "4");
   CHECK(all.table.rows[0][7].text == "demo-[0-1]");
   CHECK(all.table.rows[0][8].text == "3");
-  CHECK(all.table.rows[0][9].text == "echo 'a b'");
+  CHECK(all.table.rows[0][9].text.empty());
+  CHECK(all.table.rows[0][10].text == "echo 'a b'");
+  row.line.request->argv.insert(row.line.request->argv.begin(),
+                                "/opt/envs/train/current/.fastgpu/run");
+  row.line.request->start.started = kNow - 30s;
+  row.line.created = kNow - 2min;
+  const View in_environment = shown(JobColumns::all);
+  CHECK(in_environment.table.rows[0][5].text == "30s");
+  CHECK(in_environment.table.rows[0][9].text == "train");
+  CHECK(in_environment.table.rows[0][10].text == "echo 'a b'");
   row.line.request.reset();  // Its record cannot be read.
   CHECK(shown(JobColumns::all).table.rows[0][7].text.empty());
 }
