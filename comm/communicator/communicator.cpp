@@ -237,7 +237,9 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   };
   const SplitRequest mine{color, key, world_->contexts.end()};
   std::vector<SplitRequest> all(group_->size());
-  all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  run(work_of(
+      {.kind = CallKind::split, .bytes = sizeof(mine), .reduction = {.type = ElementType::uint8}},
+      std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&mine, 1))));
   const std::uint64_t begin = std::ranges::max(all, {}, &SplitRequest::begin).begin;
   const std::uint32_t number = agree_on_context(world_->contexts.lowest_free(0));
   if (number >= kMostContexts)

@@ -71,10 +71,11 @@ class MpiCollective final : public OffloadedCollective {
         return mpi->reduce_scatter(group_, &what_, &request_);
       case CallKind::all_to_all:
         return mpi->all_to_all(group_, &what_, &request_);
+      case CallKind::split:
       case CallKind::message:
         break;
     }
-    throw Error(ErrorKind::internal, "MPI does not run messages");
+    throw Error(ErrorKind::internal, "MPI does not run this call");
   }
 
   std::shared_ptr<const MpiWorld> world_;  ///< Shared with all who use MPI.
@@ -89,7 +90,7 @@ class MpiCollective final : public OffloadedCollective {
 }  // namespace
 
 bool has(const Call& call, int ranks) {
-  if (call.kind == CallKind::message) return false;
+  if (call.kind == CallKind::split || call.kind == CallKind::message) return false;
   const bool is_short = size_of(call.reduction.type) == 2;
   if (is_reduction(call.kind) && is_short) return false;
   // Open MPI's sums of bytes saturate where the CPU has AVX, and ours wrap.

@@ -84,6 +84,8 @@ std::string_view name_of(CallKind kind) {
       return "reduce_scatter";
     case CallKind::all_to_all:
       return "all_to_all";
+    case CallKind::split:
+      return "split";
     case CallKind::message:
       return "message";
   }
@@ -116,6 +118,7 @@ bool works_in_place(CallKind kind, const CallMemory& memory, Rank rank) noexcept
     case CallKind::barrier:
     case CallKind::reduce_scatter:
     case CallKind::all_to_all:
+    case CallKind::split:
     case CallKind::message:
       return false;
   }
@@ -166,6 +169,8 @@ std::string describe(const Call& call) {
       return "reduce_scatter" + number(call) + elements(call);
     case CallKind::all_to_all:
       return "all_to_all" + number(call) + " (" + bytes + " for each)";
+    case CallKind::split:
+      return "split" + number(call);
     case CallKind::message:
       return "a message of " + bytes;
   }

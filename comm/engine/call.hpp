@@ -21,6 +21,7 @@ enum class CallKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_to_all,
+  split,   ///< An all_gather of this library's own, by which ranks make groups.
   message  ///< A message from one rank to another, unknown to the others.
 };
 

@@ -256,6 +256,7 @@ PlannedCall plan_for(const Call& call, Rank self, const Topology& topology,
     case CallKind::broadcast:
       return {planner.broadcast()};
     case CallKind::all_gather:
+    case CallKind::split:
       return {planner.all_gather()};
     case CallKind::reduce_scatter:
       return {planner.reduce_scatter(), planner.averaging()};

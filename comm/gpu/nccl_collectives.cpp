@@ -171,6 +171,7 @@ void NcclCollectives::give_to_nccl(const DeviceCall& call) {
     case CallKind::message:
       if (call.direction == Direction::out) return nccl_->send(call.in, call.peer, stream);
       return nccl_->receive(call.out, call.peer, stream);
+    case CallKind::split:
     case CallKind::barrier:
       return;
   }

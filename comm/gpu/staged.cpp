@@ -44,6 +44,7 @@ StagedQueue::Start start_of(const DeviceCall& call) {
           case CallKind::message:
             return direction == Direction::out ? ranks.start_send(in, peer)
                                                : ranks.start_receive(out, peer);
+          case CallKind::split:
           case CallKind::barrier:
             break;
         }

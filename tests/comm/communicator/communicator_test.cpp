@@ -54,6 +54,36 @@ TEST_CASE("ranks in different collectives are told so") {
   CHECK(mentions(failure_in(outcomes[1]), "rank 0 is in barrier number 0"));
 }
 
+TEST_CASE("ranks in different collectives are told so by every transport, whatever comes first") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off})
+    for (int run = 0; run < 20; ++run) {
+      auto ranks = communicators_in_process(3, 5s, shared_memory, 2);
+      const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+        std::vector<float> values(10);
+        if (comm.rank() == Rank{2})
+          comm.barrier();
+        else
+          comm.all_reduce(std::span(values), ReduceOp::sum);
+      });
+      for (const auto& outcome : outcomes) {
+        const Error e = failure_in(outcome);
+        CHECK(e.kind() == ErrorKind::usage);
+        CHECK(mentions(e, "rank 2 is in barrier number 0"));
+      }
+    }
+}
+
+TEST_CASE("a rank that makes groups while another does not is said to split") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    if (comm.rank() == Rank{0})
+      comm.split(0, 0);
+    else
+      comm.barrier();
+  });
+  CHECK(mentions(failure_in(outcomes[1]), "rank 0 is in split number 0, but rank 1 is in barrier"));
+}
+
 TEST_CASE("a rank that missed a call is told by the number of the call") {
   auto ranks = communicators_in_process(2, 5s);
   const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
