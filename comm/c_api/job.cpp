@@ -84,7 +84,7 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
                                                            comm::SettingPlace::job);
     comm::kernels();  // Reads FASTGPU_COMM_SIMD now, not in the first call that adds numbers.
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
-    if (comm::wishes_gossip(environment)) comm::gossip_settings(environment);
+    comm::check_gossip_variables(environment);
     comm::multistep_settings_of(environment);
     comm::Connections connections = comm::join(comm::job_place(environment));
     connections.warn = [](const std::string& sentence) {

@@ -67,6 +67,19 @@ void check_wire_of_gossip(const std::string& text, const std::optional<CodecChoi
                                       "use one of " + fitting_wires());
 }
 
+/// Reads the variables that only gossip has.
+void read_own_variables(GossipSettings& settings, const Environment& environment) {
+  if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))
+    settings.topology = gossip_topology(*text);
+  if (const auto text = environment(std::string(kStepSize)))
+    settings.step_size =
+        number_from(kStepSize, *text, 1e-6, 1.0, "a number from 0.000001 to 1, such as 0.02");
+  if (const auto text = environment(std::string(kGuard)))
+    settings.guard =
+        number_from(kGuard, *text, 0, kMostGuardSteps,
+                    "a number of steps from 0 (never) to " + std::to_string(kMostGuardSteps));
+}
+
 std::uint64_t number_of(const std::optional<CodecChoice>& codec) {
   Fingerprint number;
   number.add(static_cast<std::uint8_t>(codec.has_value()));
@@ -93,25 +106,26 @@ void check_wishes_no_gossip(const Environment& environment) {
                   "torch_gossip.GossipOptimizer), or all_reduce");
 }
 
+void check_gossip_variables(const Environment& environment) {
+  if (wishes_gossip(environment)) {
+    gossip_settings(environment);
+  } else {
+    GossipSettings unused;
+    read_own_variables(unused, environment);
+  }
+}
+
 GossipSettings gossip_settings(const Environment& environment) {
   const GradientSettings folders = record_settings(environment);
   const bool is_exact = environment(std::string(kExchange)) && !wishes_gossip(environment);
   const GossipSettings exact{
       .is_exact = true, .timeline = folders.timeline, .counters = folders.counters};
   GossipSettings settings{.timeline = folders.timeline, .counters = folders.counters};
-  if (const auto text = environment("FASTGPU_COMM_TOPOLOGY"))
-    settings.topology = gossip_topology(*text);
+  read_own_variables(settings, environment);
   if (const auto text = environment(std::string(kWire))) {
     settings.codec = codec_from(*text);
     if (!is_exact) check_wire_of_gossip(*text, settings.codec);
   }
-  if (const auto text = environment(std::string(kStepSize)))
-    settings.step_size =
-        number_from(kStepSize, *text, 1e-6, 1.0, "a number from 0.000001 to 1, such as 0.02");
-  if (const auto text = environment(std::string(kGuard)))
-    settings.guard =
-        number_from(kGuard, *text, 0, kMostGuardSteps,
-                    "a number of steps from 0 (never) to " + std::to_string(kMostGuardSteps));
   return is_exact ? exact : settings;
 }
 

@@ -35,6 +35,10 @@ struct GossipSettings {
 /// ErrorKind::usage, naming the variable, for an invalid value.
 GossipSettings gossip_settings(const Environment& environment);
 
+/// Throws as gossip_settings() does, for the variables that gossip alone has, if the program may
+/// not use it; for all of them if it is to.
+void check_gossip_variables(const Environment& environment);
+
 /// The variables that must be the same on all ranks, and for a saved state. The exchange is the
 /// first, because others have no effect with all_reduce.
 constexpr std::array<std::string_view, 5> kSharedOfGossip{

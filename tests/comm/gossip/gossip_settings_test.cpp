@@ -84,6 +84,24 @@ TEST_CASE("a value that is none is refused, naming the variable and what is poss
   }
 }
 
+TEST_CASE(
+    "what gossip alone reads is checked as the job is joined, and the wires of gradients pass") {
+  const std::pair<std::string, std::string> invalid[] = {{"FASTGPU_COMM_TOPOLOGY", "star"},
+                                                         {"FASTGPU_COMM_TOPOLOGY", "random:1"},
+                                                         {"FASTGPU_COMM_GOSSIP_STEP", "2"},
+                                                         {"FASTGPU_COMM_GUARD", "-1"}};
+  for (const auto& variable : invalid) {
+    CAPTURE(variable.first);
+    const Error e = failure_of([&] { check_gossip_variables(having({variable})); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(mentions(e, variable.first));
+  }
+  CHECK_NOTHROW(check_gossip_variables(having({})));
+  CHECK_NOTHROW(check_gossip_variables(having({{"FASTGPU_COMM_WIRE", "fp16"}})));
+  const Variables wished{{"FASTGPU_COMM_WIRE", "fp16"}, {"FASTGPU_COMM_EXCHANGE", "gossip"}};
+  CHECK(mentions(failure_of([&] { check_gossip_variables(having(wished)); }), "WIRE"));
+}
+
 TEST_CASE("settings of gossip are checked by all_reduce too, and have no effect there") {
   const std::pair<std::string, std::string> invalid[] = {
       {"FASTGPU_COMM_TOPOLOGY", "nonsense"}, {"FASTGPU_COMM_WIRE", "garbage"},
