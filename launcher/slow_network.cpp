@@ -37,7 +37,7 @@ struct Choice {
   }
   /// Returns the wish that makes a missing device an error; empty for none.
   std::string wish() const {
-    if (requirement == "fabric") return "FASTGPU_COMM_REQUIRE is 'fabric'";
+    if (requirement == "fabric") return std::string(kFabricIsRequired);
     return names_rdma() ? "FASTGPU_COMM_FABRIC is '" + printable(provider) + "'" : "";
   }
 };

@@ -3,11 +3,15 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "agent/protocol/facts.hpp"
 #include "launcher/job_files_request.hpp"
 
 namespace fastgpu::launcher {
+
+/// The begin of the error of a job that requires a fabric and lacks it.
+constexpr std::string_view kFabricIsRequired = "FASTGPU_COMM_REQUIRE is 'fabric'";
 
 /// Returns in one sentence why the RDMA device of a node will not carry messages to other nodes of
 /// the job, and the remedy. Empty if there is no such device or no reason, and for a job that is on

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -18,6 +21,7 @@
 #include "cli/workflows/remote_target.hpp"
 #include "comm/bench/bench_settings.hpp"
 #include "comm/bench/models.hpp"
+#include "launcher/slow_network.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::cli {
@@ -115,17 +119,36 @@ void check_leaves_node(const launcher::JobRecord& job) {
                     ", where they share memory: use more nodes [--npernode 1]");
 }
 
-/// Starts a job. Where no fabric can be had, the user reads that `hybrid` can do without.
+bool needs_fabric(const BenchPart& part) {
+  return part.transport && uses_fabric(*part.transport, part.spec.environment);
+}
+
+/// Starts a job. Where no fabric can be had, the user reads what wants one, and what does without.
 StartedJob start_measuring(Context& context, const RemoteTarget& target, const BenchPart& part,
                            const launcher::JobRecord& record) try {
   return start_job(context, target, record);
 } catch (const Error& e) {
-  const bool needs_fabric = part.transport == BenchTransport::hybrid &&
-                            uses_fabric(*part.transport, part.spec.environment);
-  if (!needs_fabric || e.kind() != ErrorKind::capacity) throw;
-  throw Error(e.kind(), std::string(e.what()) +
-                            "; several interfaces of TCP are measured together, too "
-                            "[-e FASTGPU_COMM_INTERFACE=eth0,eth1]");
+  if (!needs_fabric(part) || e.kind() != ErrorKind::capacity) throw;
+  throw Error(e.kind(), lack_of_fabric(*part.transport, e.what(), launcher::kFabricIsRequired));
+}
+
+/// Returns the parts in the order in which they run. What needs a fabric comes first: that it is
+/// missing is known before anything is measured.
+std::vector<std::size_t> order_of(const std::vector<BenchPart>& parts) {
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_partition(order, [&](std::size_t part) { return needs_fabric(parts[part]); });
+  return order;
+}
+
+/// Adds what a part has measured to the report of all.
+void add(BenchReport& report, BenchReport&& part) {
+  if (report.job.empty()) {
+    report.job = part.job;
+    report.when = part.when;
+  }
+  std::ranges::move(part.jobs, std::back_inserter(report.jobs));
+  std::ranges::move(part.results, std::back_inserter(report.results));
 }
 
 /// Returns the command line that the page shows.
@@ -145,9 +168,9 @@ std::string command_of(const BenchCommOptions& options) {
 /// nothing reads our output any more.
 std::optional<state::Job> measure(Context& context, const BenchCommOptions& options,
                                   const RemoteTarget& target, BenchPart part, BenchReport& report) {
-  const bool is_by_fabric = part.transport && uses_fabric(*part.transport, part.spec.environment);
-  const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "",
-                         is_by_fabric ? BenchLinkage::with_fabric : BenchLinkage::without_plugins);
+  const BenchFiles files(
+      context.state_directory(), is_file(options.model) ? options.model : "",
+      needs_fabric(part) ? BenchLinkage::with_fabric : BenchLinkage::without_plugins);
   part.spec.sync = files.directory().string();
   const launcher::JobRecord record = placed_on(context, target, part.spec);
   if (part.transport) check_leaves_node(record);
@@ -180,16 +203,22 @@ int run(Context& context, const BenchCommOptions& options) {
                      .job = {},
                      .results = {},
                      .command = command_of(options)};
-  std::optional<state::Job> failed;
-  for (const BenchPart& part : parts) {
-    const auto job = measure(context, options, target, part, report);
-    if (!job) return kBrokenPipe;
-    if (job->state == state::JobState::succeeded) continue;
-    failed = job;
-    break;
+  std::vector<BenchReport> measured(parts.size());
+  std::exception_ptr failure;
+  for (const std::size_t part : order_of(parts)) {
+    try {
+      const auto job = measure(context, options, target, parts[part], measured[part]);
+      if (!job) return kBrokenPipe;
+      if (job->state != state::JobState::succeeded) throw failure_of(*job);
+    } catch (const Error&) {
+      failure = std::current_exception();  // Thrown once what was measured is shown.
+      break;
+    }
   }
-  if (!failed || (context.ui().for_people() && !report.results.empty())) show(context, report);
-  if (failed) throw failure_of(*failed);
+  for (BenchReport& part : measured)
+    add(report, std::move(part));
+  if (!failure || !report.results.empty()) show(context, report);
+  if (failure) std::rethrow_exception(failure);
   return 0;
 }
 

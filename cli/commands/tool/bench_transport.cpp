@@ -110,4 +110,17 @@ std::vector<std::string> variables_for(BenchTransport transport,
   return variables;
 }
 
+std::string lack_of_fabric(BenchTransport transport, std::string_view reason,
+                           std::string_view own_wish) {
+  std::string sentence = "--transport " + std::string(name_of(transport)) + " needs a fabric";
+  if (reason.starts_with(own_wish))
+    sentence += reason.substr(own_wish.size());
+  else
+    sentence += ": " + std::string(reason);
+  sentence += "; name a fabric in software [-e FASTGPU_COMM_FABRIC=net]";
+  if (transport == BenchTransport::hybrid)
+    sentence += ", or several interfaces of TCP [-e FASTGPU_COMM_INTERFACE=eth0,eth1]";
+  return sentence;
+}
+
 }  // namespace fastgpu::cli

@@ -31,4 +31,9 @@ bool uses_fabric(BenchTransport transport, const std::vector<std::string>& envir
 std::vector<std::string> variables_for(BenchTransport transport,
                                        const std::vector<std::string>& environment);
 
+/// Returns the sentence for a transport that needs a fabric that is missing, with the remedies.
+/// `reason` begins with `own_wish`, which --transport has set, and not the user.
+std::string lack_of_fabric(BenchTransport transport, std::string_view reason,
+                           std::string_view own_wish);
+
 }  // namespace fastgpu::cli

@@ -108,15 +108,23 @@ class BenchComm(unittest.TestCase):
         self.assertEqual(self.results(*QUICK, "-np", "4", "--oversubscribe")[0]["ranks"], 4)
         self.user.refused(["bench", "comm", self.cluster, "-np", "4"], 2, "--oversubscribe")
 
+    def number_of_jobs(self):
+        return len(json.loads(self.user.run("get", "jobs", "-o", "json").out)["jobs"])
+
     def test_transports_are_compared(self):
         interface = "FASTGPU_COMM_INTERFACE=eth0"
         found = self.results(*QUICK, "--transport", "tcp", "-e", interface)
         self.assertEqual({result["transport"] for result in found}, {"tcp"})
         here = ["bench", "comm", self.cluster, *QUICK, "--transport"]
-        self.user.refused([*here, "tcp,fabric"], 4, "FASTGPU_COMM_REQUIRE is 'fabric'")
-        self.user.refused(
-            [*here, "hybrid"], 4, "has no RDMA device", "-e FASTGPU_COMM_INTERFACE=eth0,eth1"
-        )
+        for transport in ["fabric", "hybrid"]:  # Known before tcp is measured.
+            remedies = ["-e FASTGPU_COMM_FABRIC=net"]
+            if transport == "hybrid":
+                remedies.append("-e FASTGPU_COMM_INTERFACE=eth0,eth1")
+            lack = f"--transport {transport} needs a fabric, but "
+            words = [lack, "has no RDMA device", *remedies]
+            before = self.number_of_jobs()
+            self.user.refused([*here, f"tcp,{transport}"], 4, *words)
+            self.assertEqual(self.number_of_jobs(), before + 1)
         self.user.refused([*here, "rdma"], 2, "--transport 'rdma' is none of fabric, tcp, hybrid")
         self.user.refused([*here, "tcp", "-np", "1"], 2, "where they share memory")
 

@@ -66,6 +66,20 @@ TEST_CASE("hybrid needs a fabric or several interfaces, and no variable may cont
       "--transport fabric needs a fabric"));
 }
 
+TEST_CASE("a fabric that is missing is said to be needed by --transport, with what does without") {
+  constexpr std::string_view kWish = "FASTGPU_COMM_REQUIRE is 'fabric'";
+  const std::string reason = std::string(kWish) + ", but node-0 has no RDMA device";
+  CHECK(lack_of_fabric(BenchTransport::fabric, reason, kWish) ==
+        "--transport fabric needs a fabric, but node-0 has no RDMA device; name a fabric in "
+        "software [-e FASTGPU_COMM_FABRIC=net]");
+  CHECK(lack_of_fabric(BenchTransport::hybrid, reason, kWish) ==
+        "--transport hybrid needs a fabric, but node-0 has no RDMA device; name a fabric in "
+        "software [-e FASTGPU_COMM_FABRIC=net], or several interfaces of TCP [-e "
+        "FASTGPU_COMM_INTERFACE=eth0,eth1]");
+  CHECK(lack_of_fabric(BenchTransport::fabric, "a quota is used up", kWish)
+            .starts_with("--transport fabric needs a fabric: a quota is used up; "));
+}
+
 TEST_CASE("results of several transports are told apart in the table, the averages and the JSON") {
   BenchReport report{.cluster = "demo", .job = "bench-comm-1", .results = {}};
   for (const char* transport : {"fabric", "tcp"})
