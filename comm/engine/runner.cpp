@@ -84,6 +84,10 @@ void Runner::lost(Rank peer, const Error& error) {
   has_losses_ = true;
 }
 
+CausedError Runner::cause_of_refusal(Rank peer, const Error& error) const {
+  return trouble_ ? *trouble_ : TransportEvents::cause_of_refusal(peer, error);
+}
+
 void Runner::warned(const std::string& sentence) {
   warnings_.push_back(name_of(self_) + ": " + sentence);
 }

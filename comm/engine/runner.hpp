@@ -101,6 +101,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   void received(Incoming& message) override;
   void noted(Rank from, MessageTag tag, const Note& note) override;
   void lost(Rank peer, const Error& error) override;
+  CausedError cause_of_refusal(Rank peer, const Error& error) const override;
   void warned(const std::string& sentence) override;
   void opened(int descriptor) override;
   void closing(int descriptor) override;

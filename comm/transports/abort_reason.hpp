@@ -17,7 +17,8 @@ namespace fastgpu::comm {
 std::vector<std::byte> abort_reason(const Error& error, std::optional<Rank> culprit);
 
 /// Returns the error that a notice of rank `from` reports, with that rank's name. Its culprit is
-/// the rank that the notice blames, or else `from`. `reason` comes from another process and is not
+/// the rank that the notice blames, or else `from`; none where ranks differ (ErrorKind::usage).
+/// `reason` comes from another process and is not
 /// empty: an unknown kind becomes ErrorKind::remote, and control characters become '?'.
 CausedError error_of_abort(std::span<const std::byte> reason, Rank from);
 

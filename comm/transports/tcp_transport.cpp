@@ -436,7 +436,8 @@ void TcpTransport::refuse(Rank rank, const Error& error) noexcept {
   if (offender.is_open()) {
     try {
       offender.abandon();
-      offender.send_abort(abort_reason(error.during("rank " + std::to_string(rank.value)), rank));
+      const CausedError cause = events_.cause_of_refusal(rank, error);
+      offender.send_abort(abort_reason(cause, cause.culprit()));
       offender.write();
     } catch (const Error&) {
       // It has gone, and needs no reason.

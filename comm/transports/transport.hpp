@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/strong.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/common/rank.hpp"
 #include "comm/kernels/reduce.hpp"
 #include "comm/transports/heap.hpp"
@@ -110,6 +111,12 @@ class TransportEvents {
   /// Reports that nothing more comes from `peer`, and nothing goes there. A peer that sent nonsense
   /// is ErrorKind::remote too.
   virtual void lost(Rank peer, const Error& error) = 0;
+
+  /// Returns what a peer is told whose message is refused with `error`: the cause as far as this
+  /// rank knows it. A peer in another call has sent a message of another length, for example.
+  virtual CausedError cause_of_refusal(Rank peer, const Error& error) const {
+    return {error.during(name_of(peer)), peer};
+  }
 
   /// Reports, in a sentence for the user, what makes the job slower and does not end it.
   virtual void warned(const std::string& /*sentence*/) {}
