@@ -7,6 +7,7 @@
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
+#include "base/numbers.hpp"
 #include "launcher/array.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/job.hpp"
@@ -102,22 +103,63 @@ JobSecret secret_of(const config::Value& value) {
   return {.name = variable_name_of(*name), .file = local_path_of(*file), .place = std::move(place)};
 }
 
-/// Returns a text that Slurm takes as one word.
-std::string word_of(const config::Value& value) {
-  return value.parsed([](const std::string& text) { return checked_slurm_word(text); });
+/// Returns a text that Slurm takes as one word, which may have the marks in `more`.
+std::string word_of(const config::Value& value, std::string_view more = {}) {
+  return value.parsed([&](const std::string& text) { return checked_slurm_word(text, more); });
+}
+
+/// Returns an amount of memory as sbatch reads it: "64G", or "0" for all.
+std::string slurm_memory_of(const config::Value& value) {
+  static const std::regex pattern("0|[1-9][0-9]{0,8}[KMGT]");
+  std::string text = value.text();
+  if (!std::regex_match(text, pattern))
+    throw value.error("'" + printable(text) +
+                      "' is not an amount of memory such as 64G or 4000M, or 0 for all of it");
+  return text;
+}
+
+/// Reads the GPUs of each node: "8", or "a100:8".
+void read_slurm_gpus(const config::Value& value, SlurmOptions& slurm) {
+  constexpr int kMostOfNode = 1'024;
+  const std::string text = value.text();
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    slurm.gpus = value.integer(1, kMostOfNode);
+    return;
+  }
+  static const std::regex typed("[A-Za-z0-9][A-Za-z0-9_.-]*:[1-9][0-9]{0,3}");
+  const auto count = to_number<int>(text.substr(colon + 1));
+  slurm.gpu_type = text.substr(0, colon);
+  if (!std::regex_match(text, typed) || !count || *count > kMostOfNode)
+    throw value.error("'" + printable(text) + "' is not a number of GPUs, such as 8 or a100:8");
+  slurm.gpus = count;
 }
 
 SlurmOptions slurm_of(const config::Value& value) {
   constexpr int kMostNodes = 100'000, kMostOfNode = 1'024;
-  value.allow_only({"partition", "account", "qos", "mpi", "nodes", "gpus", "cpus"});
+  value.allow_only({"partition", "account", "qos", "mpi", "nodes", "gpus", "cpus", "memory",
+                    "memory_per_cpu", "constraint", "reservation", "nodelist", "exclude",
+                    "exclusive"});
   SlurmOptions slurm;
   if (const auto partition = value.find("partition")) slurm.partition = word_of(*partition);
   if (const auto account = value.find("account")) slurm.account = word_of(*account);
   if (const auto qos = value.find("qos")) slurm.qos = word_of(*qos);
   if (const auto mpi = value.find("mpi")) slurm.mpi = word_of(*mpi);
   if (const auto nodes = value.find("nodes")) slurm.nodes = nodes->integer(1, kMostNodes);
-  if (const auto gpus = value.find("gpus")) slurm.gpus = gpus->integer(1, kMostOfNode);
+  if (const auto gpus = value.find("gpus")) read_slurm_gpus(*gpus, slurm);
   if (const auto cpus = value.find("cpus")) slurm.cpus = cpus->integer(1, kMostOfNode);
+  if (const auto memory = value.find("memory")) slurm.memory = slurm_memory_of(*memory);
+  if (const auto memory = value.find("memory_per_cpu")) {
+    slurm.memory_per_cpu = slurm_memory_of(*memory);
+    if (!slurm.memory.empty())
+      throw memory->error("the memory is that of each node or of each core, not both");
+  }
+  if (const auto features = value.find("constraint"))
+    slurm.constraint = word_of(*features, "&|*()[]!");
+  if (const auto name = value.find("reservation")) slurm.reservation = word_of(*name);
+  if (const auto nodes = value.find("nodelist")) slurm.nodelist = word_of(*nodes, "[]");
+  if (const auto nodes = value.find("exclude")) slurm.exclude = word_of(*nodes, "[]");
+  if (const auto alone = value.find("exclusive")) slurm.exclusive = alone->boolean();
   return slurm;
 }
 

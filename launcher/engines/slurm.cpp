@@ -177,11 +177,20 @@ void add_options(Script& script, const std::string& job_id, const JobSpec& spec)
   script.option("nodes", slurm.nodes);
   script.option("ntasks-per-node", spec.per_node);
   script.option("cpus-per-task", slurm.cpus);
-  if (slurm.gpus) script.option("gres", "gpu:" + std::to_string(*slurm.gpus));
+  if (slurm.gpus)
+    script.option("gres", "gpu:" + (slurm.gpu_type.empty() ? "" : slurm.gpu_type + ":") +
+                              std::to_string(*slurm.gpus));
+  script.option("mem", slurm.memory);
+  script.option("mem-per-cpu", slurm.memory_per_cpu);
   if (spec.timeout.count() > 0) script.option("time", slurm_time(spec.timeout));
   script.option("partition", slurm.partition);
   script.option("account", slurm.account);
   script.option("qos", slurm.qos);
+  script.option("constraint", slurm.constraint);
+  script.option("reservation", slurm.reservation);
+  script.option("nodelist", slurm.nodelist);
+  script.option("exclude", slurm.exclude);
+  if (slurm.exclusive) script.line("#SBATCH --exclusive");
 }
 
 /// Names the ports of the job, which are free on the first node, and chooses the plugin of Slurm
@@ -329,14 +338,16 @@ JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
 
 }  // namespace
 
-std::string checked_slurm_word(const std::string& text) {
-  const auto is_plain = [](char c) {
+std::string checked_slurm_word(const std::string& text, std::string_view more) {
+  constexpr std::string_view kMarks = "_-.,:@+=/";
+  const auto is_plain = [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-.,:@+=/").find(c) != std::string_view::npos;
+           kMarks.find(c) != std::string_view::npos || more.find(c) != std::string_view::npos;
   };
   if (text.empty() || text.starts_with('-') || !std::ranges::all_of(text, is_plain))
-    throw Error(ErrorKind::usage,
-                "'" + printable(text) + "' is not a word of letters, digits and _-.,:@+=/");
+    throw Error(ErrorKind::usage, "'" + printable(text) +
+                                      "' is not a word of letters, digits and " +
+                                      std::string(kMarks) + std::string(more));
   return text;
 }
 

@@ -14,8 +14,9 @@
 
 namespace fastgpu::launcher {
 
-/// Returns the text if Slurm and a shell read it as one word. Throws ErrorKind::usage otherwise.
-std::string checked_slurm_word(const std::string& text);
+/// Returns the text if Slurm reads it as one word of a batch script's options: letters, digits,
+/// _-.,:@+=/ and the marks in `more`. Throws ErrorKind::usage otherwise.
+std::string checked_slurm_word(const std::string& text, std::string_view more = {});
 
 /// Returns the number of ranks: -np, or the ranks of each node times the nodes. Throws
 /// ErrorKind::usage if the job has neither.

@@ -84,6 +84,14 @@ json to_slurm(const SlurmOptions& slurm) {
   text("account", slurm.account);
   text("qos", slurm.qos);
   text("mpi", slurm.mpi);
+  text("gpu_type", slurm.gpu_type);
+  text("memory", slurm.memory);
+  text("memory_per_cpu", slurm.memory_per_cpu);
+  text("constraint", slurm.constraint);
+  text("reservation", slurm.reservation);
+  text("nodelist", slurm.nodelist);
+  text("exclude", slurm.exclude);
+  if (slurm.exclusive) object["exclusive"] = true;
   number("nodes", slurm.nodes);
   number("gpus", slurm.gpus);
   number("cpus", slurm.cpus);
@@ -173,7 +181,15 @@ SlurmOptions parse_slurm(const json& record) {
           .mpi = text_in(*found, "mpi"),
           .nodes = number_in(*found, "nodes"),
           .gpus = number_in(*found, "gpus"),
-          .cpus = number_in(*found, "cpus")};
+          .gpu_type = text_in(*found, "gpu_type"),
+          .cpus = number_in(*found, "cpus"),
+          .memory = text_in(*found, "memory"),
+          .memory_per_cpu = text_in(*found, "memory_per_cpu"),
+          .constraint = text_in(*found, "constraint"),
+          .reservation = text_in(*found, "reservation"),
+          .nodelist = text_in(*found, "nodelist"),
+          .exclude = text_in(*found, "exclude"),
+          .exclusive = found->value("exclusive", false)};
 }
 
 KubernetesOptions parse_kubernetes(const json& record) {

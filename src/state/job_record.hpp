@@ -65,7 +65,15 @@ struct SlurmOptions {
   std::string mpi{};           ///< srun's --mpi: "pmix".
   std::optional<int> nodes{};  ///< The number of nodes.
   std::optional<int> gpus{};   ///< GPUs of each node.
+  std::string gpu_type{};      ///< The site's name for their type: "a100"; empty for any.
   std::optional<int> cpus{};   ///< Cores of each rank.
+  std::string memory{};        ///< Of each node: "64G"; "0" for all of it.
+  std::string memory_per_cpu{};
+  std::string constraint{};  ///< The features of nodes: "a100&nvlink".
+  std::string reservation{};
+  std::string nodelist{};  ///< The nodes that the job must have: "gpu[01-04]".
+  std::string exclude{};   ///< The nodes that it must not have.
+  bool exclusive = false;  ///< No other job shares its nodes.
 };
 
 /// The part of a job that only Kubernetes reads.

@@ -83,6 +83,29 @@ notify: 'mail -s "$JOB_ID" me'
   CHECK(file.slurm->cpus == 6);
 }
 
+TEST_CASE("the fields of Slurm that sites ask for are read") {
+  const JobFile file = read(R"(slurm:
+  gpus: a100:2
+  memory: 64G
+  constraint: "(a100|h100)&nvlink"
+  reservation: course_7
+  nodelist: gpu[01-04],gpu7
+  exclude: gpu02
+  exclusive: true
+)");
+  REQUIRE(file.slurm);
+  CHECK(file.slurm->gpus == 2);
+  CHECK(file.slurm->gpu_type == "a100");
+  CHECK(file.slurm->memory == "64G");
+  CHECK(file.slurm->constraint == "(a100|h100)&nvlink");
+  CHECK(file.slurm->reservation == "course_7");
+  CHECK(file.slurm->nodelist == "gpu[01-04],gpu7");
+  CHECK(file.slurm->exclude == "gpu02");
+  CHECK(file.slurm->exclusive);
+  CHECK(read("slurm: {memory: 0}\n").slurm->memory == "0");
+  CHECK(read("slurm: {memory_per_cpu: 4000M}\n").slurm->memory_per_cpu == "4000M");
+}
+
 TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"comand: [a]\n", "job.yaml:1:1: unknown field 'comand', did you mean 'command'?"},
@@ -139,6 +162,17 @@ TEST_CASE("what cannot be is refused with line and column") {
        "job.yaml:1:9: 'engine': 'slurn' is not one of mpirun, slurm, kubernetes; did you mean "
        "slurm?"},
       {"engine: ''\n", "job.yaml:1:9: 'engine': '' is not one of mpirun, slurm, kubernetes"},
+      {"slurm: {memory: 64}\n",
+       "job.yaml:1:17: 'slurm.memory': '64' is not an amount of memory such as 64G or 4000M, or 0 "
+       "for all of it"},
+      {"slurm: {memory: 64G, memory_per_cpu: 4G}\n",
+       "job.yaml:1:38: 'slurm.memory_per_cpu': the memory is that of each node or of each core, "
+       "not "
+       "both"},
+      {"slurm: {gpus: 'a100:'}\n",
+       "job.yaml:1:15: 'slurm.gpus': 'a100:' is not a number of GPUs, such as 8 or a100:8"},
+      {"slurm: {nodelist: 'a&b'}\n",
+       "job.yaml:1:19: 'slurm.nodelist': 'a&b' is not a word of letters, digits and _-.,:@+=/[]"},
       {"slurm: {partitoin: gpu}\n",
        "job.yaml:1:9: unknown field 'slurm.partitoin', did you mean 'partition'?"},
       {"kubernetes: {x: 1}\n",

@@ -82,6 +82,24 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   CHECK(full.find("srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task=6 /bin/sh -c ") !=
         std::string::npos);
   CHECK(full.find("LOCAL_WORLD_SIZE=2") != std::string::npos);
+
+  spec.slurm = {.gpus = 2,
+                .gpu_type = "a100",
+                .memory = "64G",
+                .constraint = "a100&nvlink",
+                .reservation = "course",
+                .nodelist = "gpu[01-02]",
+                .exclude = "gpu07",
+                .exclusive = true};
+  const std::string site = slurm_batch_script("train-1", spec, kRankCommand);
+  for (const char* line :
+       {"#SBATCH --gres=gpu:a100:2", "#SBATCH --mem=64G", "#SBATCH --constraint=a100&nvlink",
+        "#SBATCH --reservation=course", "#SBATCH --nodelist=gpu[01-02]", "#SBATCH --exclude=gpu07",
+        "#SBATCH --exclusive"})
+    CHECK_MESSAGE(has_line(site, line), line);
+  CHECK(site.find("mem-per-cpu") == std::string::npos);
+  spec.slurm = {.memory_per_cpu = "4000M"};
+  CHECK(has_line(slurm_batch_script("train-1", spec, kRankCommand), "#SBATCH --mem-per-cpu=4000M"));
 }
 
 TEST_CASE("a batch script chooses a plugin for MPI unless the job names one") {

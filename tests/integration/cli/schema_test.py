@@ -36,6 +36,9 @@ RIGHT = {
         "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
         "command: [a]\nengine: slurm\nnp: 4\n"
         "slurm: {partition: gpu, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}\n",
+        "command: [a]\nengine: slurm\nnp: 4\n"
+        "slurm: {gpus: a100:2, memory: 64G, constraint: a100&nvlink, reservation: course,\n"
+        "  nodelist: 'gpu[01-04]', exclude: gpu02, exclusive: true}\n",
     ],
     "cluster": [
         "name: demo\nnodes: 2\nlink-rate: 1gbit\nidle: stop after 30m, delete after 7d\n",
@@ -61,6 +64,8 @@ WRONG = {
         ("command: [a]\nengine: mpirrun\n", "did you mean mpirun?"),
         ("command: [a]\nlauncher: srun\n", "plain"),
         ("command: [a]\nslurm: {partition: -p}\n", "not a word"),
+        ("command: [a]\nslurm: {memory: 64}\n", "not an amount of memory"),
+        ("command: [a]\nslurm: {gpus: 'a100:'}\n", "not a number of GPUs"),
         ("command: [a]\nslurm: {node: 2}\n", "did you mean 'nodes'?"),
         ("command: [a]\nstdin: rank1\n", "rank0"),
         ("command: [a]\nname: a_b\n", "job name"),
