@@ -244,11 +244,13 @@ constexpr std::array kCommands = {
                "Check every file of an environment on every node",
                "fastgpu env verify train --cluster demo", make_env_verify_command,
                "The exit code is 1 if a file has changed or is missing."},
-    CliCommand{"env", "remove", Topic::environments, Effect::changes,
-               "Remove an environment, or all environments",
-               "fastgpu env remove train --cluster demo", make_env_remove_command,
-               "Refuses while a job runs in it or waits to. With --all the files of the nodes are as "
-               "before the first environment, including start-up files of shells."},
+    CliCommand{
+        "env",
+        "remove", Topic::environments, Effect::changes,
+        "Remove an environment, or all environments", "fastgpu env remove train --cluster demo",
+        make_env_remove_command,
+        "Refuses while a job runs in it or waits to. With --all the files of the nodes are as "
+        "before the first environment, including start-up files of shells."},
     CliCommand{"env", "pack", Topic::environments, Effect::writes,
                "Download an environment as an archive",
                "fastgpu env pack train --cluster demo --out train.tar.zst", make_env_pack_command,

@@ -16,17 +16,17 @@ inline constexpr std::string_view kSlurmCheck = "slurm";
 
 /// A node that the controller gives no jobs.
 struct NodeOutOfService {
-  std::string node;   ///< Its name in Slurm.
+  std::string node;   ///< The name in Slurm.
   std::string state;  ///< Slurm's word: "down*".
 };
 
 /// The report of a node about its Slurm.
 struct SlurmHealth {
   NodeName node{};
-  bool is_missing = false;           ///< It has no Slurm of the cluster.
+  bool is_missing = false;           ///< True without Slurm of the cluster.
   std::vector<std::string> dead{};   ///< The daemons that do not run: "slurmd".
   std::string controller_failure{};  ///< The reason why the controller does not answer, or empty.
-  std::vector<NodeOutOfService> out{};  ///< As the controller sees them; on its node alone.
+  std::vector<NodeOutOfService> out{};  ///< Reported by the node of the controller alone.
 };
 
 /// Parses the output of the action `check` of set_up_slurm.sh. Throws ErrorKind::remote, showing

@@ -67,7 +67,7 @@ struct SlurmOptions {
   std::optional<int> gpus{};   ///< GPUs of each node.
   std::string gpu_type{};      ///< The site's name for their type: "a100"; empty for any.
   std::optional<int> cpus{};   ///< Cores of each rank.
-  std::string memory{};        ///< Of each node: "64G"; "0" for all of it.
+  std::string memory{};        ///< The memory of each node: "64G"; "0" for all.
   std::string memory_per_cpu{};
   std::string constraint{};  ///< The features of nodes: "a100&nvlink".
   std::string reservation{};
@@ -81,8 +81,8 @@ struct KubernetesOptions {
   std::string image{};       ///< The container image of all pods.
   std::string context{};     ///< The context of the kubeconfig; empty for the current one.
   std::string name_space{};  ///< Empty for that of the context.
-  std::string memory{};      ///< Of each worker: "64Gi".
-  std::string cpus{};        ///< Of each worker: "8", "500m".
+  std::string memory{};      ///< The memory of each worker: "64Gi".
+  std::string cpus{};        ///< The cores of each worker: "8", "500m".
   std::optional<int> workers{};
   std::optional<int> gpus{};  ///< GPUs of each worker.
 };

@@ -36,8 +36,8 @@ class EnvCluster {
   EnvCluster(Context& context, const EnvTarget& target);
   EnvCluster(Context& context, RemoteTarget target);
 
-  /// Locks the cluster for changes until the object ends, and reads the record again. Throws conflict if another process has
-  /// the lock.
+  /// Locks the cluster for changes until the object ends, and reads the record again. Throws
+  /// conflict if another process has the lock.
   void lock();
 
   const RemoteTarget& target() const noexcept { return target_; }
