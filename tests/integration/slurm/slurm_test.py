@@ -209,6 +209,22 @@ def test_the_exit_code_is_that_of_the_rank_that_failed(site):
     assert_equal((rank["node"], rank["exit_code"]), ("login", 7))
 
 
+def test_what_sites_ask_for_reaches_slurm(site):
+    show = ["sh", "-c", "echo $SLURMD_NODENAME; scontrol show job $SLURM_JOB_ID"]
+    words = ["slurm.nodelist=node[2]", "slurm.exclusive=true", "slurm.memory=1M"]
+    sets = [word for one in words for word in ("--set", one)]
+    said = site.job("site", "-np", "1", *sets, program=show).stdout
+    for part in ("[0] node2", "OverSubscribe=NO", "MinMemoryNode=1M"):
+        assert_in(part, said)
+    sets = ["--set", "slurm.exclude=node2", "--set", "slurm.memory_per_cpu=1M"]
+    said = site.job("other", "-np", "1", *sets, program=show).stdout
+    for part in ("[0] node1", "ExcNodeList=node2", "MinMemoryCPU=1M"):
+        assert_in(part, said)
+    never = ["--set", "slurm.constraint=a100&nvlink", "--set", "slurm.reservation=none"]
+    refused = site.job("never", "-np", "1", *never, program=["true"], code=None)
+    assert_in("Slurm on login: sbatch: error: ", refused.stderr)
+
+
 def test_what_slurm_changes_about_a_job_is_shown(site):
     done = site.job("many", "-np", "2", "--set", "slurm.nodes=9", program=["true"])
     assert_in("warning: Slurm on login: sbatch: Warning: can't run 2 processes on 9", done.stderr)
