@@ -13,6 +13,7 @@
 #include "comm/communicator/mpi_collectives.hpp"
 #include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/farewells.hpp"
 #include "comm/rendezvous/further_networks.hpp"
 #include "comm/rendezvous/introduce.hpp"
 #include "comm/rendezvous/invitation.hpp"
@@ -114,12 +115,17 @@ Connections join(const JobPlace& wanted) {
   connections.networks = static_cast<int>(networks.size()) + 1;
   const Wishes wishes = wishes_of(place, connections, networks);
   FurtherSockets sockets = introduce(connections, wishes, deadline);
+  const Farewells farewells(place.rank, connections.sockets);
   const auto connect = [&](const FurtherSockets& each) {
-    return connect_further(place, mesh, networks, each, deadline);
+    return farewells.around([&] {
+      return connect_further(place, mesh, networks, each, deadline, [&] { farewells.check(); });
+    });
   };
   if (place.transport == NetworkTransport::automatic)
     choose_networks(connections, wishes, sockets, connect, deadline);
-  add_behind(connections.sockets, connect(sockets));
+  SocketsByRank further = connect(sockets);
+  await_all(connections, deadline);
+  add_behind(connections.sockets, std::move(further));
   if (!networks.empty() || (connections.is_hybrid && has_secret(place)))
     connections.reconnector = reconnector_of(std::move(mesh), std::move(networks), sockets);
   return connections;

@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -79,6 +81,17 @@ std::optional<Endpoint> to_endpoint(const sockaddr* address) {
     if (result.is_link_local()) result.zone = ipv6.sin6_scope_id;
   }
   return result;
+}
+
+/// Returns the number of bits that are set in a mask; 0 without one.
+int prefix_of(const sockaddr* mask) {
+  if (mask == nullptr) return 0;
+  const auto endpoint = to_endpoint(mask);
+  if (!endpoint) return 0;
+  int bits = 0;
+  for (const std::byte byte : endpoint->address)
+    bits += std::popcount(std::to_integer<unsigned>(byte));
+  return bits;
 }
 
 bool is_ipv4(const Endpoint& endpoint) {
@@ -184,7 +197,7 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
 std::uint32_t number_of_interface(const std::string& interface) {
   const std::uint32_t number = ::if_nametoindex(interface.c_str());
   if (number != 0) return number;
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE names '" + printable(interface) +
                                     "', but this machine has no such interface");
 }
 
@@ -223,7 +236,7 @@ Endpoint address_of_interface(const std::string& interface, const Endpoint& near
   }
   if (found) return *found;
   const std::string kind = nearby.family == Family::ipv4 ? "IPv4" : "IPv6";
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE names '" + printable(interface) +
                                     "', but this machine has no such interface with an " + kind +
                                     " address: rank 0's address is " + kind +
                                     ", and each interface needs one");
@@ -245,7 +258,7 @@ std::vector<Endpoint> addresses_of_machine(const std::string& interface) {
   if (found.empty())
     throw Error(ErrorKind::usage, interface.empty()
                                       ? "this machine has no address that others reach"
-                                      : "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+                                      : "FASTGPU_COMM_INTERFACE names '" + printable(interface) +
                                             "', but this machine has no such interface with an "
                                             "address");
   const bool has_ipv4 = std::ranges::any_of(found, is_ipv4);
@@ -253,14 +266,15 @@ std::vector<Endpoint> addresses_of_machine(const std::string& interface) {
   return found;
 }
 
-std::vector<Endpoint> all_addresses_of_machine() {
+std::vector<LocalAddress> all_addresses_of_machine() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
   const CHandle<ifaddrs, ::freeifaddrs> owner(list);
-  std::vector<Endpoint> found;
+  std::vector<LocalAddress> found;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr) continue;
-    if (const auto endpoint = to_endpoint(one->ifa_addr)) found.push_back(*endpoint);
+    if (const auto endpoint = to_endpoint(one->ifa_addr))
+      found.push_back({*endpoint, prefix_of(one->ifa_netmask)});
   }
   return found;
 }

@@ -42,8 +42,14 @@ std::string name_of_interface(std::uint32_t number);  ///< Returns "eth0"; the n
 /// no address.
 std::vector<Endpoint> addresses_of_machine(const std::string& interface);
 
+/// An address of this machine, and the bits of it that its whole network has.
+struct LocalAddress {
+  Endpoint address{};
+  int prefix = 0;  ///< 0: unknown.
+};
+
 /// Returns every address of this machine, of both families, also those that others do not reach.
-std::vector<Endpoint> all_addresses_of_machine();
+std::vector<LocalAddress> all_addresses_of_machine();
 
 Endpoint any_address(Family family);
 

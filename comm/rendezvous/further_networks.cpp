@@ -62,7 +62,8 @@ std::vector<FurtherNetwork> listen_on_further(const JobPlace& place, const Mesh&
 
 SocketsByRank connect_further(const JobPlace& place, const Mesh& mesh,
                               const std::vector<FurtherNetwork>& networks,
-                              const FurtherSockets& wanted, Deadline deadline) {
+                              const FurtherSockets& wanted, Deadline deadline,
+                              const std::function<void()>& check) {
   const auto connect = [&](Rank peer, std::size_t flow) {
     const std::size_t network = flow % (networks.size() + 1);
     if (network == 0) return connect_to_peer(place, mesh, peer, deadline);
@@ -83,7 +84,7 @@ SocketsByRank connect_further(const JobPlace& place, const Mesh& mesh,
   for (const FurtherNetwork& network : networks)
     listeners.push_back(network.listener.get());
   PeerAcceptor acceptor(std::move(listeners), mesh.me, std::move(awaited));
-  add(sockets, acceptor.accept_all(deadline));
+  add(sockets, acceptor.accept_all(deadline, check));
   return sockets;
 }
 

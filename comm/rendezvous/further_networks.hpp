@@ -2,6 +2,7 @@
 // rank, which these networks and the first share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -32,10 +33,12 @@ std::vector<FurtherNetwork> listen_on_further(const JobPlace& place, const Mesh&
 
 /// Makes the connections to each rank beyond the first, in the same order on all ranks that have
 /// some; each of them calls it with the same numbers. The networks take turns. Returns the new
-/// connections. Throws as connect_to_peer() and PeerAcceptor::accept_all() do.
+/// connections. Throws as connect_to_peer() and PeerAcceptor::accept_all() do, and as `check`,
+/// which it calls several times in a second while it waits for others.
 SocketsByRank connect_further(const JobPlace& place, const Mesh& mesh,
                               const std::vector<FurtherNetwork>& networks,
-                              const FurtherSockets& wanted, Deadline deadline);
+                              const FurtherSockets& wanted, Deadline deadline,
+                              const std::function<void()>& check);
 
 /// Returns the object that replaces the connections of a network that comes back. Keeps the
 /// listeners.

@@ -19,8 +19,10 @@
 #include "comm/fabric/card.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/rendezvous/fabric_source.hpp"
+#include "comm/rendezvous/farewells.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/introduction.hpp"
+#include "comm/rendezvous/network_order.hpp"
 #include "comm/rendezvous/network_report.hpp"
 #include "comm/rendezvous/round.hpp"
 #include "comm/transports/tcp_socket.hpp"
@@ -274,16 +276,14 @@ std::vector<int> flows_of(const Connections& connections, const Wishes& wishes,
   return flows;
 }
 
-/// Returns what all ranks say of themselves, by rank. All are read before one is refused: a socket
-/// that is closed with bytes in it takes what was sent over it along.
+/// Returns what all ranks say of themselves, by rank.
 std::vector<Introduction> exchange_introductions(Round& round, std::size_t ranks,
                                                  const Introduction& mine) {
   std::vector<Introduction> all(ranks);
-  round.exchange(std::vector(ranks, mine),
-                 [&](std::size_t r, const Introduction& theirs) { all[r] = theirs; });
-  for (std::size_t r = 0; r < ranks; ++r)
-    if (const auto reason = farewell_in(all[r], {static_cast<int>(r)}); !reason.empty())
-      throw Error(ErrorKind::remote, reason);
+  round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
+    throw_if_farewell(theirs, {static_cast<int>(r)});
+    all[r] = theirs;
+  });
   return all;
 }
 
@@ -305,11 +305,16 @@ int usual_flows(const Topology& topology, Rank one, Rank other) {
   return std::max(1, kUsualFlows / static_cast<int>(ranks));
 }
 
+void await_all(const Connections& connections, Deadline deadline) {
+  Round round(connections.rank, connections.sockets, deadline);
+  exchange_introductions(round, static_cast<std::size_t>(connections.size), Introduction{});
+}
+
 void take_leave(const Connections& connections, const Error& reason, Deadline deadline) noexcept {
   try {
     const auto ranks = static_cast<std::size_t>(connections.size);
     Round round(connections.rank, connections.sockets, deadline);
-    round.exchange(std::vector(ranks, farewell_of(reason)),
+    round.exchange(std::vector(ranks, farewell_of(reason, connections.rank)),
                    [](std::size_t, const Introduction&) {});
   } catch (const std::exception&) {  // Others may have gone as well.
   }
@@ -335,6 +340,13 @@ FurtherSockets sockets_for(std::size_t ranks) {
           .may_measure = std::vector<bool>(ranks)};
 }
 
+/// Returns the addresses on all networks.
+std::vector<Endpoint> behind(const Endpoint& first, const std::vector<Endpoint>& further) {
+  std::vector<Endpoint> all{first};
+  all.insert(all.end(), further.begin(), further.end());
+  return all;
+}
+
 /// Decides which networks and how many connections carry messages.
 void choose_flows(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
   connections.are_sockets_spared = takes_several_devices(wishes);
@@ -358,6 +370,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
 
   const Introduction mine = introduction_of(ways_to_this_rank(ways, wishes), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
+  const bool has_several = !wishes.further.empty();
+  const auto of_machine = has_several ? all_addresses_of_machine() : std::vector<LocalAddress>{};
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
@@ -367,6 +381,11 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     sockets.wished[r] = flows_in(theirs);
     sockets.may_measure[r] = may_measure_in(theirs);
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
+    if (!has_several) return;
+    const int first = connections.sockets[r].front().get();
+    check_order_of_networks({static_cast<int>(r)},
+                            local_addresses(behind(local_end(first), wishes.further), of_machine),
+                            behind(remote_end(first), sockets.addresses[r]));
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};

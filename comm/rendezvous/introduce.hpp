@@ -36,6 +36,10 @@ struct FurtherSockets {
 /// ErrorKind::remote with its reason.
 FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
+/// Returns once all ranks have called it: what one of them sends after it finds no rank that still
+/// connects to others. Throws FarewellError if one cannot go on.
+void await_all(const Connections& connections, Deadline deadline);
+
 /// Called in place of introduce() by a rank that cannot go on: the others throw ErrorKind::remote
 /// with the reason.
 void take_leave(const Connections& connections, const Error& reason, Deadline deadline) noexcept;

@@ -1,11 +1,15 @@
 #include "comm/rendezvous/introduction.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/counted.hpp"
 #include "base/names.hpp"
+#include "comm/common/wire.hpp"
+#include "comm/rendezvous/farewells.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -20,6 +24,11 @@ constexpr std::size_t kDevices = kFurther + 1 + (kMostInterfaces - 1) * kEndpoin
 constexpr std::size_t kCardRoom = 1 + fabric::kMaxCard;
 static_assert(kDevices + 1 + (fabric::kMostDevices - 1) * kCardRoom == kIntroductionBytes);
 constexpr std::byte kFailed{2};
+/// The end of a farewell, which distinguishes it from whatever else a rank may send behind its
+/// introduction: this, and the rank.
+constexpr std::string_view kFarewell = "fastgpu farewell";
+constexpr std::size_t kFarewellEnd = kFarewell.size() + sizeof(std::uint32_t);
+static_assert(kIntroductionBytes - kFarewellEnd > kHead + kMaxAddress);
 
 /// Puts the length of some bytes at one place, and the bytes at another.
 void put(Introduction& into, std::size_t length_at, std::size_t bytes_at,
@@ -73,10 +82,13 @@ Introduction introduction_of(const Ways& ways, const Wishes& wishes) {
   return mine;
 }
 
-Introduction farewell_of(const Error& reason) {
+Introduction farewell_of(const Error& reason, Rank rank) {
   Introduction mine{};
   mine[3] = kFailed;
   put_text(mine, 0, kHead, reason.what(), kMaxAddress);
+  WireWriter(std::span(mine).last<kFarewellEnd>())
+      .put(std::as_bytes(std::span(kFarewell)))
+      .put(static_cast<std::uint32_t>(rank.value));
   return mine;
 }
 
@@ -100,8 +112,23 @@ std::string lack_in(const Introduction& theirs) {
   return text_in(theirs, kLack, kLack + 1);
 }
 
-std::string farewell_in(const Introduction& theirs, Rank rank) {
-  return theirs[3] == kFailed ? said_by(text_in(theirs, 0, kHead), rank) : "";
+void throw_if_farewell(const Introduction& theirs, Rank from) {
+  const auto end = std::span(theirs).last<kFarewellEnd>();
+  const auto mark = end.first<kFarewell.size()>();
+  if (theirs[3] != kFailed || !std::ranges::equal(mark, std::as_bytes(std::span(kFarewell))))
+    return;
+  const auto number = WireReader(end.subspan(kFarewell.size())).get<std::uint32_t>();
+  const Rank rank = number < kMostRanks ? Rank{static_cast<int>(number)} : from;
+  throw FarewellError(Error(ErrorKind::remote, said_by(text_in(theirs, 0, kHead), rank)), rank);
+}
+
+void find_farewell(std::span<const std::byte> bytes, Rank from) {
+  const auto mark = std::ranges::search(bytes, std::as_bytes(std::span(kFarewell)));
+  const auto end = static_cast<std::size_t>(mark.begin() - bytes.begin()) + kFarewellEnd;
+  if (mark.empty() || end < kIntroductionBytes || end > bytes.size()) return;
+  Introduction message;
+  std::ranges::copy(bytes.subspan(end - kIntroductionBytes, kIntroductionBytes), message.begin());
+  throw_if_farewell(message, from);
 }
 
 std::vector<Endpoint> further_in(const Introduction& theirs, Rank rank,

@@ -36,8 +36,9 @@ struct Ways {
 
 Introduction introduction_of(const Ways& ways, const Wishes& wishes);
 
-/// Returns the introduction of a rank that cannot go on, which has the reason.
-Introduction farewell_of(const Error& reason);
+/// Returns the introduction of a rank that cannot go on, which has the reason. Another rank may
+/// send it on.
+Introduction farewell_of(const Error& reason, Rank rank);
 
 std::span<const std::byte> address_in(const Introduction& theirs);
 std::span<const std::byte> card_in(const Introduction& theirs, std::size_t device);
@@ -46,8 +47,12 @@ std::string lack_in(const Introduction& theirs);
 int flows_in(const Introduction& theirs);
 bool may_measure_in(const Introduction& theirs);
 
-/// Returns the reason of a rank that cannot go on; empty for one that can.
-std::string farewell_in(const Introduction& theirs, Rank rank);
+/// Throws FarewellError, of ErrorKind::remote, if it is the introduction of a rank that cannot go
+/// on. `from` has sent it.
+void throw_if_farewell(const Introduction& theirs, Rank from);
+
+/// Does the same for one anywhere in what a rank has sent.
+void find_farewell(std::span<const std::byte> bytes, Rank from);
 
 /// Returns a rank's addresses on further networks. Throws ErrorKind::usage if they are not as many
 /// as this rank's.

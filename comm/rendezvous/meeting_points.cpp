@@ -28,7 +28,7 @@ void complete_zones(const JobPlace& place, std::vector<Endpoint>& points) {
     const std::uint32_t zone = number_of_interface(place.interface);
     if (point.zone != 0 && point.zone != zone)
       throw Error(ErrorKind::usage, who + "is one of " + name_of_interface(point.zone) +
-                                        ", but FASTGPU_COMM_INTERFACE is '" +
+                                        ", but FASTGPU_COMM_INTERFACE names '" +
                                         printable(place.interface) + "': name the same interface");
     point.zone = zone;
   }
@@ -85,7 +85,9 @@ std::optional<Endpoint> source_address(const JobPlace& place, const Endpoint& to
 void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
                      const Endpoint& listens_at) {
   if (place.interface.empty()) return;
-  const std::vector<Endpoint> of_machine = all_addresses_of_machine();
+  std::vector<Endpoint> of_machine;
+  for (const LocalAddress& each : all_addresses_of_machine())
+    of_machine.push_back(each.address);
   const auto is_at = [](const std::vector<Endpoint>& all, const Endpoint& one) {
     return std::ranges::any_of(all, [&](const Endpoint& each) {
       return each.family == one.family && each.address == one.address;
@@ -95,11 +97,11 @@ void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
     return !point.is_loopback() && is_at(of_machine, point);
   };
   if (is_at(points, listens_at) || !std::ranges::all_of(points, leads_elsewhere)) return;
-  throw Error(ErrorKind::usage, "rank 0: FASTGPU_COMM_INTERFACE is '" + printable(place.interface) +
-                                    "', so it listens at " + to_string(listens_at) +
-                                    ", but the ranks meet at '" + printable(place.master_host) +
-                                    "', which is " + to_string(points.front()) +
-                                    ": give the address of the interface to all ranks");
+  throw Error(ErrorKind::usage,
+              "rank 0: FASTGPU_COMM_INTERFACE names '" + printable(place.interface) +
+                  "', so it listens at " + to_string(listens_at) + ", but the ranks meet at '" +
+                  printable(place.master_host) + "', which is " + to_string(points.front()) +
+                  ": give the address of the interface to all ranks");
 }
 
 }  // namespace fastgpu::comm

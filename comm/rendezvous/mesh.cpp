@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/nonce.hpp"
+#include "comm/rendezvous/farewells.hpp"
 #include "comm/rendezvous/master.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/stream.hpp"
@@ -25,6 +26,10 @@ using namespace std::chrono_literals;
 /// Linux).
 constexpr auto kNetworkTimeout = 10s;
 constexpr auto kNetworkPause = 200ms;
+
+/// The time in which the system of a rank that listens answers, however busy the rank is. The
+/// others need the rest of their time to learn the reason.
+constexpr std::chrono::milliseconds kReachTimeout = 20s;
 
 Mesh mesh_of(const JobPlace& place, UniqueFd listener) {
   const auto ranks = static_cast<std::size_t>(place.size);
@@ -118,10 +123,13 @@ Mesh connect_to_ranks(const JobPlace& place, Deadline deadline) {
   for (Endpoint& endpoint : mesh.endpoints)
     if (endpoint.is_link_local() && endpoint.zone == 0) endpoint.zone = zone;
   mesh.sockets[0].push_back(std::move(master.socket));
-  for (Rank peer{1}; peer < place.rank; ++peer.value)
-    mesh.sockets[index_of(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
-  add(mesh.sockets,
-      PeerAcceptor(mesh.listener.get(), mesh.me, mesh.me.session).accept_all(deadline));
+  const Farewells farewells(place.rank, mesh.sockets);
+  farewells.around([&] {
+    for (Rank peer{1}; peer < place.rank; ++peer.value)
+      mesh.sockets[index_of(peer)].push_back(connect_to_peer(place, mesh, peer, deadline));
+    PeerAcceptor acceptor(mesh.listener.get(), mesh.me, mesh.me.session);
+    add(mesh.sockets, acceptor.accept_all(deadline, [&] { farewells.check(); }));
+  });
   return mesh;
 }
 
@@ -142,10 +150,14 @@ UniqueFd connect_to_peer(const Mesh& mesh, Rank peer, const Endpoint& endpoint,
                          const std::optional<Endpoint>& source, Deadline deadline) {
   const std::string doing = "rank " + std::to_string(mesh.me.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
-  PeerConnection connection = connect_when_reachable(endpoint, source, deadline);
+  const Deadline last_try = within(deadline, std::min(kReachTimeout, deadline.left() * 3 / 4));
+  PeerConnection connection = connect_when_reachable(endpoint, source, last_try);
   if (connection.error != 0)
-    throw Error(ErrorKind::transient,
-                doing + ": " + std::generic_category().message(connection.error));
+    throw Error(connection.error == ETIMEDOUT ? ErrorKind::timeout : ErrorKind::remote,
+                doing + " cannot be reached from " +
+                    address_text(source ? *source : mesh.listens_at) + ": " +
+                    std::generic_category().message(connection.error) +
+                    "; a firewall between them, perhaps");
   try {
     present(connection.socket.get(), mesh.me, mesh.listens_at, deadline);
   } catch (const Error& e) {

@@ -38,13 +38,14 @@ struct Mesh {
 /// Connects this rank to all others; they call it at the same time. Rank 0 waits for them at
 /// `listener`, or at the address of the job if that is empty. Every other rank connects to the
 /// ranks below it, whose addresses rank 0 sends, and accepts those above it. Throws
-/// ErrorKind::timeout, naming the missing ranks; ErrorKind::transient for a rank that cannot be
-/// reached; and as listen_as_master(), connect_to_master() and PeerAcceptor do.
+/// ErrorKind::timeout, naming the missing ranks; ErrorKind::timeout or ErrorKind::remote for a rank
+/// that cannot be reached; FarewellError with the reason of another rank that cannot go on; and as
+/// listen_as_master(), connect_to_master() and PeerAcceptor do.
 Mesh meet_ranks(const JobPlace& place, UniqueFd listener, Deadline deadline);
 
 /// Connects to a rank below this one at `endpoint`, from the address `source` if one is given.
-/// Tries again for some seconds if the network is not there yet. Throws ErrorKind::transient if
-/// that does not succeed, and as present() does.
+/// Tries again for some seconds if the network is not there yet. Throws ErrorKind::timeout or
+/// ErrorKind::remote, with both addresses, if that does not succeed, and as present() does.
 UniqueFd connect_to_peer(const Mesh& mesh, Rank peer, const Endpoint& endpoint,
                          const std::optional<Endpoint>& source, Deadline deadline);
 

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "comm/common/interrupt.hpp"
+#include "comm/rendezvous/farewells.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -98,10 +99,11 @@ PeerAcceptor::PeerAcceptor(std::vector<int> listeners, const PeerIdentity& host,
 
 PeerAcceptor::~PeerAcceptor() = default;
 
-AcceptedPeers PeerAcceptor::accept_all(Deadline deadline) {
+AcceptedPeers PeerAcceptor::accept_all(Deadline deadline, const std::function<void()>& check) {
   while (!is_complete()) {
     if (deadline.passed()) throw Error(ErrorKind::timeout, absent());
-    serve_all(deadline);
+    serve_all(check ? within(deadline, kBetweenFarewellChecks) : deadline);
+    if (check) check();
   }
   return std::move(accepted_);
 }

@@ -2,6 +2,7 @@
 // strangers.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
@@ -38,7 +39,8 @@ class PeerAcceptor {
   /// also throws ErrorKind::usage, at once, if a peer knows the secret and takes the job for one of
   /// another size, and ErrorKind::conflict if a rank was started twice: such a job does not come
   /// together.
-  AcceptedPeers accept_all(Deadline deadline);
+  /// Calls `check` several times in a second meanwhile, and throws what it does.
+  AcceptedPeers accept_all(Deadline deadline, const std::function<void()>& check = {});
 
   /// Returns the connections of awaited ranks that came until the deadline; returns once there is
   /// one.

@@ -9,6 +9,7 @@
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "comm/rendezvous/secret.hpp"
 
@@ -138,7 +139,7 @@ std::vector<std::string> names_in(const std::string& text, const NameList& list)
   std::vector<std::string> names;
   std::istringstream stream(text);
   for (std::string name; std::getline(stream, name, ',');)
-    names.push_back(name);
+    names.emplace_back(trimmed(name));
   if (names.size() > list.most)
     refuse("which is more than " + std::to_string(list.most) + " " + list.what);
   if (text.ends_with(',') || contains(names, "")) refuse("with an empty name");

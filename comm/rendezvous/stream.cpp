@@ -49,6 +49,13 @@ void receive_all(int socket, std::span<std::byte> message, Deadline deadline) {
   }
 }
 
+bool is_readable(int socket, Deadline deadline) {
+  pollfd end{socket, POLLIN, 0};
+  const int ready = poll_until({&end, 1}, deadline);
+  if (ready < 0) throw system_error("waiting for another rank", errno);
+  return ready > 0;
+}
+
 Error as_lost(const Error& error) {
   if (error.kind() != ErrorKind::transient) return error;
   return {ErrorKind::remote, std::string("it has gone: ") + error.what()};

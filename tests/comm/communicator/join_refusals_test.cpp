@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "comm/communicator/join_meeting.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/introduce.hpp"
+#include "comm/rendezvous/introduction.hpp"
 #include "comm/rendezvous/meeting_points.hpp"
 #include "comm/rendezvous/stream.hpp"
 #include "support/connect_in_process.hpp"
@@ -249,6 +252,64 @@ TEST_CASE("a rank that cannot go on once it has met the others gives them its re
     CHECK(mentions(test::failure_in(outcomes[r]), "rank 1: eth7 is missing"));
     CHECK_FALSE(mentions(test::failure_in(outcomes[r]), "says so"));
   }
+}
+
+/// Meets rank 0 as a rank that listens at `listens_at`, and hears where the others are.
+UniqueFd meet_rank_0(const JoinMeeting& meeting, Rank rank, const Endpoint& listens_at) {
+  UniqueFd socket = connect_stranger(meeting.port);
+  const PeerIdentity identity{rank, meeting.size, Secret(meeting.secret), {}};
+  present(socket.get(), identity, listens_at, Deadline(kLong));
+  std::vector<std::byte> table(static_cast<std::size_t>(meeting.size - 1) * kEndpointBytes);
+  receive_all(socket.get(), table, Deadline(kLong));
+  return socket;
+}
+
+TEST_CASE("a rank that cannot reach another says so to rank 0, which says so to all, at once") {
+  const auto begin = std::chrono::steady_clock::now();
+  const JoinMeeting meeting{.size = 3};
+  Endpoint closed = loopback(0);
+  closed.port = local_end(listen_at(closed).get()).port;  // It is closed again.
+  std::string heard;
+  std::jthread unreachable([&] {
+    const UniqueFd socket = meet_rank_0(meeting, {1}, closed);
+    Introduction introduction;
+    receive_all(socket.get(), introduction, Deadline(kLong));
+    try {
+      receive_all(socket.get(), introduction, Deadline(kLong));
+      throw_if_farewell(introduction, {0});
+    } catch (const Error& e) {
+      heard = e.what();
+    }
+  });
+  const auto failures = failures_of({meeting.place(0), meeting.place(2)});
+  unreachable.join();
+  const std::string sentence = "rank 2: rank 1 at 127.0.0.1:" + std::to_string(closed.port) +
+                               " cannot be reached from 127.0.0.1: Connection refused";
+  for (const Error& e : failures) {
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(mentions(e, sentence));
+    CHECK_FALSE(mentions(e, "says so"));
+  }
+  CHECK(heard.find(sentence) == 0);
+  CHECK(std::chrono::steady_clock::now() - begin < 15s);
+}
+
+TEST_CASE("a rank that waits for another to come hears from rank 0 why it does not") {
+  const auto begin = std::chrono::steady_clock::now();
+  const JoinMeeting meeting{.size = 3};
+  std::jthread failing([&] {
+    const UniqueFd socket = meet_rank_0(meeting, {2}, loopback(1));
+    const Error reason(ErrorKind::remote, "rank 2: rank 1 at 10.0.0.2:77 cannot be reached");
+    send_all(socket.get(), farewell_of(reason, {2}), Deadline(kLong));
+    ::shutdown(socket.get(), SHUT_WR);
+    Introduction rest;
+    CHECK_NOTHROW(receive_all(socket.get(), rest, Deadline(kLong)));
+  });
+  for (const Error& e : failures_of({meeting.place(0), meeting.place(1)})) {
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(mentions(e, "rank 2: rank 1 at 10.0.0.2:77 cannot be reached"));
+  }
+  CHECK(std::chrono::steady_clock::now() - begin < 15s);
 }
 
 TEST_CASE("a rank that dies as ranks introduce themselves has gone: no timeout has passed") {

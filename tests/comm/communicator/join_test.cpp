@@ -238,7 +238,8 @@ TEST_CASE("ranks meet over the interface that is asked for") {
 }
 
 TEST_CASE("an interface that does not have rank 0's address is refused at once") {
-  for (const Endpoint& own : all_addresses_of_machine()) {
+  for (const LocalAddress& each : all_addresses_of_machine()) {
+    const Endpoint& own = each.address;
     if (own.is_loopback() || own.is_link_local()) continue;
     CAPTURE(address_text(own));
     JobPlace place = JoinMeeting{.timeout = 10s}.place(0);
@@ -247,7 +248,7 @@ TEST_CASE("an interface that does not have rank 0's address is refused at once")
     const auto begin = std::chrono::steady_clock::now();
     const Error e = failure_of([&] { join(place); });
     CHECK(e.kind() == ErrorKind::usage);
-    CHECK(mentions(e, "FASTGPU_COMM_INTERFACE is 'lo'"));
+    CHECK(mentions(e, "FASTGPU_COMM_INTERFACE names 'lo'"));
     CHECK(std::chrono::steady_clock::now() - begin < 5s);
   }
 }
@@ -297,7 +298,7 @@ TEST_CASE("a link-local address without its interface, or with another one, is r
     place.interface = "lo";
     const Error other = failure_of([&] { join(place); });
     CHECK(other.kind() == ErrorKind::usage);
-    CHECK(mentions(other, "is one of 777, but FASTGPU_COMM_INTERFACE is 'lo'"));
+    CHECK(mentions(other, "is one of 777, but FASTGPU_COMM_INTERFACE names 'lo'"));
   }
 }
 

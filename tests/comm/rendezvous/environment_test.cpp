@@ -175,8 +175,9 @@ TEST_CASE("several interfaces are a list, in which each is named once") {
   const JobPlace place = read("eth0,ib1,eth2");
   CHECK(place.interface == "eth0");
   CHECK(place.further_interfaces == std::vector<std::string>{"ib1", "eth2"});
-  for (const char* wrong :
-       {",", "eth0,", ",eth0", "eth0,,eth1", "eth0,eth1,eth0", "a,b,c,d,e,f,g,h,i"}) {
+  CHECK(read("eth0, ib1 ,eth2").further_interfaces == place.further_interfaces);
+  for (const char* wrong : {",", "eth0,", ",eth0", "eth0,,eth1", "eth0, ,eth1", "eth0,eth1,eth0",
+                            "eth0, eth0", "a,b,c,d,e,f,g,h,i"}) {
     CAPTURE(wrong);
     const Error e = failure_of([&] { read(wrong); });
     CHECK(e.kind() == ErrorKind::usage);

@@ -391,7 +391,7 @@ def test_a_rank_that_is_killed_is_named_at_once(hosts):
 
 def test_an_interface_that_is_missing_is_named(hosts):
     text = refusal(hosts, {"FASTGPU_COMM_INTERFACE": "eth0,eth7"})
-    assert_in("FASTGPU_COMM_INTERFACE is 'eth7', but this machine has no such interface", text)
+    assert_in("FASTGPU_COMM_INTERFACE names 'eth7', but this machine has no such interface", text)
 
 
 def test_an_interface_that_stays_down_is_named(hosts):
@@ -410,7 +410,7 @@ def test_an_interface_with_addresses_of_another_kind_is_named(hosts):
         host.ip("address flush dev eth1")
         host.ip(f"address add fd00:213::{number}/64 dev eth1 nodad")
     text = refusal(hosts, BOTH)
-    assert_in("is 'eth1', but this machine has no such interface with an IPv4 address", text)
+    assert_in("names 'eth1', but this machine has no such interface with an IPv4 address", text)
 
 
 def test_ranks_that_name_another_number_of_networks_are_refused(hosts):
