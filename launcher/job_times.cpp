@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "state/record_text.hpp"
+#include "state/model.hpp"
 
 namespace fastgpu::launcher {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/protocol/exit_codes.hpp"
 #include "base/contains.hpp"
 #include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
@@ -21,13 +20,9 @@ using AgentOutputs = std::vector<HostResult<std::string>>;
 constexpr std::chrono::milliseconds kAccessTimeout{60'000};  // Added to the connect timeout.
 
 HostResult<std::string> output_of(const launcher::NodeAnswer& answer) {
-  const NodeName& host = answer.result.host;
-  if (!answer.result.ok()) return {host, answer.result.error()};
-  const int code = answer.result.value().code();
-  if (code == 0) return {host, answer.out};
-  std::string said = answer.err.substr(0, answer.err.find('\n'));
-  if (said.empty()) said = "the agent ended with " + std::to_string(code);
-  return {host, Error(agent::kind_of_exit(code), host.value + ": " + said)};
+  const HostResult<ssh::Exit> confirmed = launcher::confirmation(answer);
+  if (!confirmed.ok()) return {confirmed.host, confirmed.error()};
+  return {confirmed.host, answer.out};
 }
 
 AccessOutcomes granted(const AgentOutputs& outputs) {

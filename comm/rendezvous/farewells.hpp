@@ -9,18 +9,9 @@
 #include "base/unique_fd.hpp"
 #include "comm/common/deadline.hpp"
 #include "comm/common/rank.hpp"
+#include "comm/rendezvous/farewell_error.hpp"
 
 namespace fastgpu::comm {
-
-/// The reason of another rank.
-class FarewellError : public Error {
- public:
-  FarewellError(const Error& error, Rank rank) : Error(error), rank_(rank) {}
-  Rank rank() const noexcept { return rank_; }
-
- private:
-  Rank rank_;
-};
 
 /// The farewells between this rank and the others that it has met so far. Every rank is connected
 /// to rank 0 first, which passes on what it hears.

@@ -9,7 +9,7 @@
 #include "base/counted.hpp"
 #include "base/names.hpp"
 #include "comm/common/wire.hpp"
-#include "comm/rendezvous/farewells.hpp"
+#include "comm/rendezvous/farewell_error.hpp"
 
 namespace fastgpu::comm {
 namespace {

@@ -126,6 +126,9 @@ struct Job {
   ReadText text{};  ///< The text of `record`.
 };
 
+/// Returns the start in a job's record, which it does not read; empty if it cannot be read.
+RecordedStart recorded_start(const Job& job);
+
 /// The request for a job and the places of its ranks, as lists show them.
 struct ListedRequest {
   std::vector<std::string> argv{};

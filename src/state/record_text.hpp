@@ -30,9 +30,6 @@ std::string record_text_of(const JobRecord& record);
 /// Returns the text that was read while the record is unchanged.
 std::string record_text_of(const Job& job);
 
-/// Returns the start in a job's record, which it does not read; empty if it cannot be read.
-RecordedStart recorded_start(const Job& job);
-
 /// Returns the part of a job's record that lists show; absent if the record cannot be read.
 std::optional<ListedRequest> listed_request(std::string_view text);
 /// Returns the same part of a whole record.

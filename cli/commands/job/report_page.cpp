@@ -17,7 +17,7 @@
 #include "launcher/job_times.hpp"
 #include "launcher/process_names.hpp"
 #include "launcher/users_command.hpp"
-#include "state/record_text.hpp"
+#include "state/model.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
