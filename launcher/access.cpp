@@ -65,8 +65,9 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
          // The cheapest of those that every version knows comes first.
          "  Ciphers aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
          "aes128-ctr,aes192-ctr,aes256-ctr\n" +
-         key_exchange(ssh_version) +
-         "  ConnectTimeout 20\n"
+         key_exchange(ssh_version) + "  ConnectTimeout " +
+         std::to_string(agent::kSshConnect.count()) +
+         "\n"
          "  ServerAliveInterval " +
          std::to_string(agent::kSshProbes.every.count()) + "\n  ServerAliveCountMax " +
          std::to_string(agent::kSshProbes.count) + "\n  LogLevel ERROR\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/topology.hpp"
@@ -179,10 +180,28 @@ bool is_crowded(const JobFilesRequest& request, std::span<const agent::JobNodeFa
       facts, [&](const agent::JobNodeFacts& node) { return processes[node.boot_id] > node.cores; });
 }
 
-std::string ssh_config_path(const JobFilesRequest& request,
-                            std::span<const agent::JobNodeFacts> facts) {
+/// Returns the path relative to the home directory, where launchers run: mpirun would take a path
+/// with blanks apart.
+std::string ssh_config_path(const JobFilesRequest& request) {
   if (request.nodes.size() == 1) return "";
-  return facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
+  return access_directory(request.access) + "/ssh_config";
+}
+
+bool have_same_host_names(std::span<const agent::JobNodeFacts> facts) {
+  std::set<std::string> names;
+  for (const agent::JobNodeFacts& node : facts)
+    if (!names.insert(node.host).second) return true;
+  return false;
+}
+
+/// Returns the names of the nodes by those that launchers use, a line for each.
+std::string node_names(const JobFilesRequest& request) {
+  std::string text;
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    const JobNode& node = request.nodes[i];
+    text += mpirun_name(node.peer, i) + " " + node.ranks.node.value + "\n";
+  }
+  return text;
 }
 
 MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
@@ -194,14 +213,15 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
   plan.version = parse_open_mpi(facts[0].mpirun_version);
   plan.hostfile = fastgpu + below_fastgpu(request, "hostfile");
   plan.nodes = static_cast<int>(request.nodes.size());
-  plan.ssh_config = ssh_config_path(request, facts);
-  plan.remote_shell = commands.remote_shell(facts[0].home);
+  plan.ssh_config = ssh_config_path(request);
+  plan.remote_shell = commands.remote_shell();
   plan.ranks = 0;
   for (const JobNode& node : request.nodes)
     plan.ranks += node.ranks.count;
   plan.network = covering_network(joining_addresses(request, facts));
   plan.root = facts[0].root;
   plan.crowded = is_crowded(request, facts);
+  plan.same_host_names = have_same_host_names(facts);
   plan.forward = forward;
   plan.program = commands.rank();
   return plan;
@@ -265,7 +285,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   std::vector<std::string> forward(kPortVariables.begin(), kPortVariables.end());
   for (const std::string& assignment : plan.environment)
     forward.push_back(assignment.substr(0, assignment.find('=')));
-  plan.argv = is_plain ? commands.launch(ssh_config_path(request, facts), forward)
+  plan.argv = is_plain ? commands.launch(ssh_config_path(request), forward)
                        : mpirun_argv(mpirun_plan(request, facts, commands, forward));
   plan.lease =
       request.spec.presence == Presence::detached ? std::chrono::milliseconds(0) : request.lease;
@@ -283,7 +303,10 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
     peers.push_back(node.peer);
   }
   std::vector<agent::SmallFile> files;
-  if (request.nodes.size() > 1) files = access_files(request.access, peers, facts[0]);
+  if (request.nodes.size() > 1) {
+    files = access_files(request.access, peers, facts[0]);
+    files.push_back({below_fastgpu(request, agent::kNodeNames), node_names(request)});
+  }
   files.push_back({below_fastgpu(request, "hostfile"), hostfile(entries)});
   files.push_back({below_fastgpu(request, "spec"), to_text(plan)});
   return files;

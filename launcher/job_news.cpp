@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "agent/protocol/start_lines.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::launcher {
@@ -78,7 +79,7 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
     case agent::FrameKind::data:
       node.offsets[log_name(header)] = header.offset + bytes.size();
       if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
-        keep_tail(launcher_tail_, bytes);
+        take_launcher_words(bytes);
       if (options_.data) observer_.output(header.rank, header.stream, bytes);
       return;
     case agent::FrameKind::written_at:
@@ -119,6 +120,18 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
       if (!has_supervisor(node)) node.complete = ended == node.ranks.count;
       return;
     }
+  }
+}
+
+/// Keeps the last words of the launcher, and reports the nodes that it names as late: not to those
+/// that follow a job which began before.
+void JobNews::take_launcher_words(std::string_view bytes) {
+  keep_tail(launcher_tail_, bytes);
+  if (options_.renew_lease == Renewal::no) return;
+  for (const std::string& name : agent::parse_late_starts(launcher_tail_)) {
+    const bool is_known = std::ranges::any_of(
+        placement_, [&](const NodeRanks& ranks) { return ranks.node.value == name; });
+    if (is_known && late_.insert(name).second) observer_.starts_late({name}, agent::kLatestStart);
   }
 }
 

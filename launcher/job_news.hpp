@@ -47,6 +47,7 @@ class JobNews {
   bool may_launch(const FollowedNode& node) const;
   void check(const FollowedNode& node, const agent::FrameHeader& header) const;
   void note_full(FollowedNode& node, const std::string& path);
+  void take_launcher_words(std::string_view bytes);
 
   const FollowingOptions& options_;
   const std::vector<NodeRanks>& placement_;
@@ -56,7 +57,8 @@ class JobNews {
   std::map<int, const FollowedNode*> reporters_{};  ///< The node of each rank that has ended.
   std::optional<agent::JobEnd> launcher_{};
   std::string launcher_tail_{};
-  std::set<int> idle_{};  ///< Ranks that have done nothing for too long.
+  std::set<std::string> late_{};  ///< The nodes that were reported as late.
+  std::set<int> idle_{};          ///< Ranks that have done nothing for too long.
 };
 
 }  // namespace fastgpu::launcher

@@ -37,6 +37,8 @@ class JobObserver {
   virtual void connection_lost(const NodeName&, const Error&) {}
   /// Reports a node that has left the cluster: the output of its ranks is missing.
   virtual void node_left(const NodeName&) {}
+  /// Reports a node whose ranks the launcher cannot start yet. Called once for each node.
+  virtual void starts_late(const NodeName&, std::chrono::milliseconds /*longest*/) {}
   /// Reports the stacks of the idle ranks on a node of a job that hangs.
   virtual void stacks(const NodeName&, std::string_view text) { static_cast<void>(text); }
 };

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/silence.hpp"
+#include "agent/protocol/start_lines.hpp"
 #include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/units.hpp"
@@ -75,9 +79,16 @@ JobOutcome of_hang(const JobReport& report) {
                 JobEndCause::hang);
 }
 
+/// Returns how a rank has failed, in words.
+std::string failure_of(const RankEnd& rank, const JobReport& report) {
+  if (!rank.reason.empty()) return rank.reason;
+  const auto abort = abort_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
+  if (abort && abort->rank == rank.rank && rank.how.signal == 0) return abort->what;
+  return describe(rank.how) + (rank.out_of_memory ? " (out of memory)" : "");
+}
+
 JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
-  const std::string memory = rank.out_of_memory ? " (out of memory)" : "";
-  const std::string what = rank.reason.empty() ? describe(rank.how) + memory : rank.reason;
+  const std::string what = failure_of(rank, report);
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
   const bool is_node_lost = !report.unreached.empty();
@@ -112,8 +123,27 @@ std::string first_node(const JobReport& report) {
   return report.placement.empty() ? "the first node" : report.placement.front().node.value;
 }
 
-std::string with_tail(const std::string& reason, const JobReport& report) {
-  return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
+/// Returns the reason with the essential words of the launcher after a colon.
+std::string with_words(const std::string& reason, std::string_view words) {
+  const std::string gist = gist_of(words);
+  return gist.empty() ? reason : reason + ": " + gist;
+}
+
+/// Returns the outcome if a rank has called MPI_Abort, or an error of MPI has ended the job. The
+/// rank itself then ends by a signal, like all others. MPI_Abort with code 0 is no success either:
+/// ranks were killed.
+JobOutcome of_abort(const MpiAbort& abort, const JobEnd& end, const JobReport& report) {
+  const int own = end.how.shell_code() != 0 ? end.how.shell_code() : abort.code & 0xff;
+  const int code = own == 0 ? 1 : own;
+  const std::string who = abort.rank ? process_on_node(report.placement, *abort.rank) : "a rank";
+  JobOutcome outcome =
+      failed(code, who + (abort.rank ? ": " : " ") + abort.what, JobEndCause::failure);
+  outcome.explains_launcher = true;
+  if (!abort.rank) return outcome;
+  outcome.first_rank = abort.rank;
+  outcome.failure = state::FirstFailure{
+      .rank = *abort.rank, .node = node_of(report.placement, *abort.rank), .exit_code = code};
+  return outcome;
 }
 
 JobOutcome of_unfinalized(int rank, int code, const JobReport& report) {
@@ -145,11 +175,9 @@ std::string silent_nodes(const JobReport& report) {
 
 /// Returns the outcome if an agent found no room on its node for the files of the job. It could not
 /// write that down there, so it says it by its exit code alone.
-JobOutcome of_no_room(const std::string& who, const std::string& where, const std::string& words) {
+JobOutcome of_no_room(const std::string& who, const std::string& where) {
   return failed(agent::kNoRoom,
-                who + ": no space left on " + where +
-                    " for the files of the job (~/.fastgpu/jobs)" +
-                    (words.empty() ? "" : ":\n" + words),
+                who + ": no space left on " + where + " for the files of the job (~/.fastgpu/jobs)",
                 JobEndCause::launcher);
 }
 
@@ -157,7 +185,7 @@ JobOutcome of_no_room(const std::string& who, const std::string& where, const st
 JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   const NodeName node = node_of(report.placement, named.rank);
   if (named.how.signal == 0 && named.how.code == agent::kNoRoom)
-    return of_no_room("rank " + std::to_string(named.rank), node.value, "");
+    return of_no_room("rank " + std::to_string(named.rank), node.value);
   const int code = named.how.shell_code();
   JobOutcome outcome =
       failed(code,
@@ -189,20 +217,29 @@ JobOutcome of_lost_daemon(const std::string& node, const JobReport& report) {
               JobEndCause::node_loss);
 }
 
-/// Returns the outcome if mpirun could not start its daemons on the other nodes. Its own text lists
-/// every cause that there may be; the checks of the cluster find the one that there is.
-JobOutcome of_missing_daemons(int code, const std::string& words, const JobReport& report) {
+/// Returns the outcome if the launcher could not start its daemons on `nodes`. The text of mpirun
+/// lists every cause that there may be; the checks of the cluster find the one that there is.
+JobOutcome of_missing_daemons(int code, const std::string& nodes, const std::string& words,
+                              const JobReport& report) {
   const std::string full = full_places(report);
   JobOutcome outcome = failed(
       code,
-      report.launcher_name + " on " + first_node(report) +
-          " could not start its daemons on the other nodes" +
-          (words.empty() ? "" : " (" + words + ")") +
+      report.launcher_name + " on " + first_node(report) + " could not start its daemons on " +
+          nodes + (words.empty() ? "" : " (" + words + ")") +
           (full.empty() ? ": `fastgpu check cluster " + report.cluster + "` looks for the cause"
                         : full),
       JobEndCause::launcher);
   outcome.explains_launcher = true;
   return outcome;
+}
+
+/// Returns the outcome if the launcher names nodes whose part of the job did not begin.
+JobOutcome of_failed_starts(int code, std::span<const agent::FailedStart> starts,
+                            const JobReport& report) {
+  std::string names;
+  for (const agent::FailedStart& start : starts)
+    append_item(names, printable(start.node));
+  return of_missing_daemons(code, names, printable(starts.front().why, 200), report);
 }
 
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
@@ -213,6 +250,10 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
                   report.launcher_name + " could not be started" + where + ": " + end.reason,
                   JobEndCause::launcher);
   const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
+  if (const auto starts = agent::parse_failed_starts(report.launcher_tail); !starts.empty())
+    return of_failed_starts(code, starts, report);
+  if (const auto abort = abort_named_by_mpirun(report.launcher_tail, total_ranks(report.placement)))
+    return of_abort(*abort, end, report);
   if (const auto rank = unfinalized_rank(report.launcher_tail))
     return of_unfinalized(*rank, code, report);
   // Another process of the agent may report a later end of the same rank.
@@ -223,16 +264,32 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
     return of_silent_rank(*named, report);
   const std::string silent = silent_nodes(report);
   if (code == agent::kNoRoom && !silent.empty())
-    return of_no_room(report.launcher_name + where, silent, report.launcher_tail);
+    return of_no_room(report.launcher_name + where, silent);
   if (const auto node = node_lost_by_launcher(report.launcher_tail))
     return of_lost_daemon(*node, report);
   if (const auto words = words_before_missing_daemons(report.launcher_tail))
-    return of_missing_daemons(code, *words, report);
+    return of_missing_daemons(code, "the other nodes", *words, report);
   return failed(
       code,
-      with_tail(report.launcher_name + where + " " + describe(end.how) + full_places(report),
-                report),
+      with_words(report.launcher_name + where + " " + describe(end.how) + full_places(report),
+                 report.launcher_tail),
       JobEndCause::launcher);
+}
+
+/// Returns the outcome if the launcher reports a success, and no rank failed by itself. Ranks that
+/// it has ended before they were done are a failure all the same.
+JobOutcome of_well_ended_launcher(const JobEnd& end, const JobReport& report) {
+  if (std::ranges::none_of(report.ranks, &RankEnd::told)) return {};
+  if (const auto abort = abort_named_by_mpirun(report.launcher_tail, total_ranks(report.placement)))
+    return of_abort(*abort, end, report);
+  std::set<int> ended;
+  for (const RankEnd& rank : report.ranks)
+    if (rank.told && !rank.how.ok()) ended.insert(rank.rank);
+  if (ended.empty()) return {};
+  return failed(1,
+                report.launcher_name + " on " + first_node(report) + " reports a success, but " +
+                    processes_text(report.placement, ended) + " had been ordered to end",
+                JobEndCause::launcher);
 }
 
 /// Returns the outcome if the supervisor has noticed that the node of a rank does not answer.
@@ -280,7 +337,7 @@ JobOutcome outcome_of(const JobReport& report) {
   if (!report.launcher)
     return lost("its end on " + first_node(report) + " is unknown", JobEndCause::node_loss);
   if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
-  return {};
+  return of_well_ended_launcher(*report.launcher, report);
 }
 
 }  // namespace

@@ -144,9 +144,8 @@ std::string NodeCommands::stacks() const {
   return call({"job-stacks", job_directory(job_id_)});
 }
 
-std::string NodeCommands::remote_shell(const std::string& home) const {
-  if (home.find_first_of(" :\t") != std::string::npos) return "";
-  return home + "/" + remote::agent_path(agent_) + " rsh";
+std::vector<std::string> NodeCommands::remote_shell() const {
+  return {"env", remote::agent_path(agent_), "start-daemon"};
 }
 
 std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,

@@ -72,10 +72,9 @@ class NodeCommands {
   /// Returns a command that prints the stacks of the ranks on a node.
   std::string stacks() const;
 
-  /// Returns the command by which mpirun starts its daemons, for the first node's home: the agent.
-  /// It makes mpirun's command one that every login shell reads. Empty if mpirun could not read
-  /// that path.
-  std::string remote_shell(const std::string& home) const;
+  /// Returns the command by which mpirun starts its daemons, relative to the home directory: the
+  /// agent. It makes mpirun's command one that every login shell reads, and bounds the wait.
+  std::vector<std::string> remote_shell() const;
 
   /// Returns the command for the first node that starts the ranks of all nodes without MPI.
   /// `ssh_config` is empty for a job of one node; the variables `pass` reach all ranks.

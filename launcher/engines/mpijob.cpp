@@ -199,9 +199,9 @@ LauncherPod parse_pod(const json& pod) {
     const json state = optional_field(container, "state", json::value_t::object);
     const json waiting = optional_field(state, "waiting", json::value_t::object);
     const json ended = optional_field(state, "terminated", json::value_t::object);
+    parsed.has_log = state.contains("running") || state.contains("terminated");
     const json running = optional_field(state, "running", json::value_t::object);
     parsed.started = started_in(ended.empty() ? running : ended);
-    parsed.has_log = state.contains("running") || state.contains("terminated");
     if (!optional_text(waiting, "reason").empty()) parsed.reason = optional_text(waiting, "reason");
     if (ended.contains("exitCode")) {
       parsed.exit_code = field<int>(ended, "exitCode");
@@ -375,7 +375,10 @@ std::optional<LauncherPod> parse_launcher_pod(const json& list) {
 std::optional<state::FirstFailure> failure_named_by_mpirun(std::string_view words,
                                                            const std::string& job_id,
                                                            const MpiJobSize& size) {
-  const auto named = rank_named_by_mpirun(words, size.ranks);
+  auto named = rank_named_by_mpirun(words, size.ranks);
+  const auto abort = abort_named_by_mpirun(words, size.ranks);
+  if (!named && abort && abort->rank && (abort->code & 0xff) != 0)
+    named = NamedRank{.rank = *abort->rank, .how = {.code = abort->code & 0xff}};
   if (!named) return std::nullopt;
   return state::FirstFailure{
       .rank = named->rank,

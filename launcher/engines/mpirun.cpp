@@ -3,6 +3,7 @@
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::launcher {
@@ -28,6 +29,7 @@ constexpr Setting kKeepaliveAfter = {"oob_tcp_keepalive_time", "oob_tcp_keepaliv
 constexpr Setting kKeepaliveEvery = {"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"};
 constexpr Setting kKeepaliveTries = {"oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes"};
 constexpr Setting kDaemon = {"orte_launch_agent", "prte_launch_agent"};
+constexpr Setting kWholeNames = {"orte_keep_fqdn_hostnames", "prte_keep_fqdn_hostnames"};
 
 class Arguments {
  public:
@@ -50,8 +52,18 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
+/// Lets Open MPI distinguish the nodes. It takes the part of a host name before the first dot for
+/// the whole, and version 5 then counts the ranks of a.rack1 and a.rack2 as those of one node: its
+/// collective operations hang. Those that depend on it are left out where whole names are equal.
+void add_host_names(Arguments& arguments, const MpirunPlan& plan) {
+  arguments.runtime(kWholeNames, "1");
+  if (plan.version == OpenMpi::v4) return;
+  arguments.add({"--pmixmca", "pmix_keep_fqdn_hostnames", "1"});
+  if (plan.same_host_names) arguments.add({"--mca", "coll", "^han"});
+}
+
 void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
-  arguments.runtime(kAgent, plan.remote_shell.empty() ? "ssh" : plan.remote_shell);
+  arguments.runtime(kAgent, joined(plan.remote_shell, " "));
   arguments.runtime(kAgentArguments, "-x -F " + plan.ssh_config);
   // Only the first node has the key, so it alone starts daemons.
   arguments.runtime(kNoTree, "1");
@@ -65,6 +77,7 @@ void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
   arguments.runtime(kKeepaliveAfter, std::to_string(kProbes.after.count()));
   arguments.runtime(kKeepaliveEvery, std::to_string(kProbes.every.count()));
   arguments.runtime(kKeepaliveTries, std::to_string(kProbes.count));
+  add_host_names(arguments, plan);
   if (!plan.network) return;
   arguments.runtime(kDaemonNetwork, *plan.network);
   arguments.add({"--mca", "btl_tcp_if_include", *plan.network});

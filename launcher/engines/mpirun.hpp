@@ -19,15 +19,18 @@ struct MpirunPlan {
   std::string mpirun;  ///< Absolute; the same on every node.
   OpenMpi version = OpenMpi::v4;
   std::string hostfile;  ///< Absolute, on the first node.
-  std::string
-      /// The program that starts daemons in place of ssh, with ssh's arguments; empty: ssh.
-      remote_shell{};
-  std::string ssh_config;  ///< Absolute, on the first node; empty if no other node takes part.
+  /// The command that starts daemons in place of ssh, with ssh's arguments. Its first word is a
+  /// program that every node has in its PATH: mpirun passes the command on to its daemons, and each
+  /// of them ends without a word if its own node lacks the program.
+  std::vector<std::string> remote_shell{"ssh"};
+  /// On the first node, relative to the home directory; empty if no other node takes part.
+  std::string ssh_config;
   int ranks = 1;
   int nodes = 1;
   std::optional<std::string> network{};  ///< "10.0.0.0/24": the interface of all MPI traffic.
   bool root = false;                     ///< mpirun runs as root.
   bool crowded = false;                  ///< A node has more ranks than cores.
+  bool same_host_names = false;          ///< Two nodes have the same host name.
   std::vector<std::string> forward{};    ///< Names of variables that mpirun passes to ranks.
   std::vector<std::string> program;      ///< The command of every rank.
 };

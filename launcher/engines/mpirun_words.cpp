@@ -1,8 +1,12 @@
 #include "launcher/engines/mpirun_words.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
+#include "base/join.hpp"
+#include "base/names.hpp"
 #include "base/numbers.hpp"
 #include "base/split.hpp"
 
@@ -55,7 +59,106 @@ std::optional<std::string> word_after(std::string_view words, std::string_view t
   return word;
 }
 
+/// Returns the rest of the line after the first `text`.
+std::optional<std::string_view> line_after(std::string_view words, std::string_view text) {
+  const auto at = words.find(text);
+  if (at == words.npos) return std::nullopt;
+  words.remove_prefix(at + text.size());
+  return trimmed(words.substr(0, words.find('\n')), " \t\r");
+}
+
+std::string_view first_word_after(std::string_view words, std::string_view text) {
+  const auto found = split_words(line_after(words, text).value_or(""));
+  return found.empty() ? "" : found.front();
+}
+
+/// Returns the rank in a name such as "[[45543,1],3]" or "[428736513,3]", whose second or first
+/// part is the number of the job: that of the ranks which mpirun has started ends in 1, in 16 bits.
+std::optional<int> rank_in_name(std::string_view name) {
+  const bool has_family = name.starts_with("[[");
+  name.remove_prefix(std::min(name.find_first_not_of('['), name.size()));
+  if (has_family) name.remove_prefix(std::min(name.find(',') + 1, name.size()));
+  const auto job = leading_number<std::uint32_t>(name);
+  const auto comma = name.find(',');
+  if (!job || (*job & 0xffffU) != 1 || comma == name.npos) return std::nullopt;
+  return leading_number<int>(name.substr(comma + 1));
+}
+
+/// "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 7.", and of Open
+/// MPI 5 the lines "Proc: [[59040,1],1]" and "Errorcode: 7". A rank of another communicator is not
+/// that of the job.
+MpiAbort called_abort(std::string_view words) {
+  MpiAbort abort;
+  auto code = number_after(words, "with errorcode ");
+  if (!code) code = number_after(words, "Errorcode:");
+  abort.code = code.value_or(0);
+  if (const auto name = line_after(words, "Proc: "))
+    abort.rank = rank_in_name(*name);
+  else if (first_word_after(words, " in communicator ") == "MPI_COMM_WORLD")
+    abort.rank = number_after(words, "invoked on rank ");
+  abort.what = "called MPI_Abort with error code " + std::to_string(abort.code);
+  return abort;
+}
+
+/// "*** An error occurred in MPI_Send", then "*** reported by process [428736513,1]", "*** on
+/// communicator MPI_COMM_WORLD" and "*** MPI_ERR_RANK: invalid rank", each after "[host:pid] ".
+MpiAbort fatal_error(std::string_view words) {
+  MpiAbort abort;
+  abort.what = std::string(line_after(words, "*** An error occurred in ").value_or("")) + " failed";
+  if (const auto name = line_after(words, "*** reported by process "))
+    abort.rank = rank_in_name(*name);
+  const auto place = words.find("*** on ");
+  if (place == words.npos) return abort;
+  if (const auto error = line_after(words.substr(place + 1), "*** "))
+    abort.what += ": " + std::string(*error);
+  return abort;
+}
+
+bool is_ruler(std::string_view line) {
+  return line.starts_with("-----");
+}
+
+/// Returns true for lines in which Open MPI reports its own failures, after those of the job.
+bool is_noise(std::string_view line) {
+  for (const std::string_view part : {"ORTE_ERROR_LOG", "PMIX ERROR", "PRTE ERROR", "btl_tcp"})
+    if (line.find(part) != line.npos) return true;
+  return false;
+}
+
 }  // namespace
+
+std::optional<MpiAbort> abort_named_by_mpirun(std::string_view words, int ranks) {
+  const auto called = words.find("MPI_ABORT was invoked on rank ");
+  const auto failed = words.find("*** An error occurred in ");
+  if (called == words.npos && failed == words.npos) return std::nullopt;
+  const auto first = std::min(called, failed);
+  MpiAbort abort =
+      first == called ? called_abort(words.substr(first)) : fatal_error(words.substr(first));
+  if (abort.rank && (*abort.rank < 0 || *abort.rank >= ranks)) abort.rank.reset();
+  return abort;
+}
+
+std::string gist_of(std::string_view words) {
+  constexpr std::size_t kLongest = 300;
+  std::string paragraph, last;
+  bool is_in_box = false;
+  const std::vector<std::string_view> lines = split_lines(words);
+  for (const std::string_view line : lines) {
+    const std::string_view text = trimmed(line, " \t\r");
+    if (text.empty() || is_ruler(text)) {
+      if (is_in_box && !paragraph.empty()) break;
+      if (!paragraph.empty()) last = std::exchange(paragraph, {});
+      is_in_box = is_in_box || is_ruler(text);
+      continue;
+    }
+    if (is_noise(text) && lines.size() > 1) continue;
+    append_item(paragraph, text, " ");
+  }
+  std::string gist = printable(paragraph.empty() ? last : paragraph, kLongest);
+  while (gist.ends_with(':'))
+    gist.pop_back();
+  return gist;
+}
 
 std::optional<NamedRank> rank_named_by_mpirun(std::string_view words, int ranks) {
   auto named = killed_rank(words);

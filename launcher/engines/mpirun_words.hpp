@@ -26,6 +26,21 @@ std::optional<NamedRank> rank_of_ended_agent(std::string_view words, int ranks);
 /// it, as mpirun reports it; absent if it does not. Pure.
 std::optional<int> unfinalized_rank(std::string_view words);
 
+/// The end of a job by MPI itself.
+struct MpiAbort {
+  std::optional<int> rank{};  ///< The rank in the job; absent if the words do not have it.
+  int code = 0;               ///< The code given to MPI_Abort; 0 if MPI itself has ended the job.
+  std::string what{};         ///< "called MPI_Abort with error code 7", "MPI_Send failed: ..."
+};
+
+/// Returns the call of MPI_Abort, or the fatal error of MPI, that ended a job of `ranks` ranks, as
+/// Open MPI 4 or 5 reports it; absent if it does not. Pure.
+std::optional<MpiAbort> abort_named_by_mpirun(std::string_view words, int ranks);
+
+/// Returns the essential part of the words of a launcher as one sentence: the first paragraph that
+/// mpirun has put between lines of dashes, else the last one. "" without words. Pure.
+std::string gist_of(std::string_view words);
+
 /// Returns what was written just before mpirun reported that it could not start its daemons on
 /// other nodes, such as "bash: orted: command not found"; "" for nothing, absent without such a
 /// report. The report itself names neither a node nor a cause. Pure.

@@ -13,6 +13,7 @@
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "transfer/transfer_libraries.hpp"
 
@@ -63,11 +64,16 @@ constexpr std::array kSubcommands = {
                run_relay},
     Subcommand{"relay-report", "ID", run_relay_report},
     Subcommand{"job-start", "DIR", run_job_start},
-    Subcommand{"launch", "DIR NODE_COMMAND [--ssh-config SSH_CONFIG] [--pass NAME]...", run_launch},
+    Subcommand{"launch",
+               "DIR NODE_COMMAND [--ssh-config SSH_CONFIG] [--limit MILLISECONDS] [--pass NAME]...",
+               run_launch},
     Subcommand{"node-ranks", "DIR < ORDERS", run_node_ranks},
     Subcommand{"slurm-start", "DIR", run_slurm_start},
     Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [-- COMMAND]", run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
+    Subcommand{"start-daemon", "[--limit MILLISECONDS] [-x] [-F SSH_CONFIG] HOST COMMAND...",
+               run_start_daemon},
+    Subcommand{"await-daemon", "", run_await_daemon},
     Subcommand{"job-follow",
                "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N | --tail-of-log "
                "N] [--no-follow] "
@@ -114,8 +120,9 @@ int show_usage() {
 
 /// Returns true if the call shows that a user's fastgpu is attending to this node.
 bool is_contact(std::string_view call) {
-  return call != "version" && call != "libraries" && call != "rank" && call != "rsh" &&
-         !call.starts_with("guard-");
+  constexpr std::string_view kByNodes[] = {"version", "libraries",    "rank",
+                                           "rsh",     "start-daemon", "await-daemon"};
+  return !contains(kByNodes, call) && !call.starts_with("guard-");
 }
 
 /// Returns true if the call takes as long as a disk or an index needs, so that its client needs

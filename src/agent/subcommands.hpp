@@ -22,6 +22,8 @@ int run_node_ranks(Arguments arguments);
 int run_slurm_start(Arguments arguments);
 int run_rank(Arguments arguments);
 int run_rsh(Arguments arguments);
+int run_start_daemon(Arguments arguments);
+int run_await_daemon(Arguments arguments);
 int run_job_follow(Arguments arguments);
 int run_job_input(Arguments arguments);
 int run_job_stop(Arguments arguments);

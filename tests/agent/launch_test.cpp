@@ -114,6 +114,21 @@ TEST_CASE("daemons of a rank serve the others until the job ends, and no longer"
   CHECK(eventually([] { return running("sleep 4719.1") == 0; }));
 }
 
+TEST_CASE("a node that does not begin is named as late, and then ends the job") {
+  const TwoHomes nodes("exec sleep 4719.7");
+  write_file(nodes.first.path() / "bin/ssh", "#!/bin/sh\nexec sleep 4719.8\n");
+  write_file(nodes.first.path() / "job/nodes", "localhost demo-0\nnode-1 demo-1\n");
+  process::Command command = nodes.command();
+  command.argv.insert(command.argv.end() - 2, {"--limit", "2500"});
+  const auto answer = process::capture(command, {}, Cancel());
+  CHECK(answer.status.code == 1);
+  CHECK(answer.err ==
+        "still waiting for node demo-1 to begin\n"
+        "node demo-1 has not begun: it has not answered for 2.5s\n");
+  CHECK(running("sleep 4719.7") == 0);
+  CHECK(running("sleep 4719.8") == 0);
+}
+
 TEST_CASE("a node that cannot be reached is named, and nothing is left") {
   const TwoHomes nodes("exec sleep 4719.2");
   write_file(nodes.first.path() / "bin/ssh", "#!/bin/sh\nexit 255\n");

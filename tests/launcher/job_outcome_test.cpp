@@ -105,8 +105,8 @@ TEST_CASE("a launcher that fails beside a full directory of temporary files name
   const JobOutcome outcome = decide(seen);
   CHECK(outcome.exit_code == 213);
   CHECK(outcome.reason ==
-        "mpirun on demo-0 exited with 213; no space left on demo-0: /tmp, demo-1: "
-        "/tmp:\nPMIX_ERR_FILE_WRITE_FAILURE");
+        "mpirun on demo-0 exited with 213; no space left on demo-0: /tmp, demo-1: /tmp: "
+        "PMIX_ERR_FILE_WRITE_FAILURE");
 }
 
 TEST_CASE("a rank that the kernel killed for its memory says so") {
@@ -216,7 +216,7 @@ TEST_CASE("where mpirun itself is what failed, its last words are shown") {
   JobReport seen = report({}, job(1));
   seen.launcher_tail = "ORTE was unable to start a daemon on demo-1";
   CHECK(decide(seen).reason ==
-        "mpirun on demo-0 exited with 1:\nORTE was unable to start a daemon on demo-1");
+        "mpirun on demo-0 exited with 1: ORTE was unable to start a daemon on demo-1");
   JobEnd missing = job(127);
   missing.reason = "/usr/bin/mpirun: No such file or directory";
   CHECK(decide(report({}, missing)).reason ==
@@ -249,6 +249,121 @@ TEST_CASE(
   CHECK(decide(seen).reason ==
         "mpirun on demo-0 could not start its daemons on the other nodes; no space left on demo-1: "
         "/tmp");
+}
+
+TEST_CASE("a node that does not begin is named, with the reason") {
+  JobReport seen = report({}, job(1));
+  seen.cluster = "demo";
+  seen.launcher_tail =
+      "still waiting for node demo-1 to begin\nConnection timed out\n"
+      "node demo-1 has not begun: ssh: connect to host 10.0.0.2 port 22: Connection timed out\n"
+      "------\nORTE was unable to reliably start one or more daemons.\n";
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.cause == JobEndCause::launcher);
+  CHECK(outcome.explains_launcher);
+  CHECK(outcome.reason ==
+        "mpirun on demo-0 could not start its daemons on demo-1 (ssh: connect to host 10.0.0.2 "
+        "port 22: Connection timed out): `fastgpu check cluster demo` looks for the cause");
+}
+
+/// The words of Open MPI 4.1, and of 5, for a call of MPI_Abort.
+std::string abort_words(const std::string& rank, const std::string& where, int code) {
+  return "[n1][[6465,1],0][btl_tcp.c:559:recv_blocking] recv(17) failed: reset by peer\n-----\n"
+         "MPI_ABORT was invoked on rank " +
+         rank + " in communicator " + where + "\nwith errorcode " + std::to_string(code) +
+         ".\n\nNOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.\n-----\n";
+}
+
+std::string abort_words_5(const std::string& place, const std::string& name, int code) {
+  return "-----\nMPI_ABORT was invoked on " + place + "\n  Proc: " + name +
+         "\n  Errorcode: " + std::to_string(code) + "\n\nNOTE: invoking MPI_ABORT\n-----\n";
+}
+
+TEST_CASE("a call of MPI_Abort is a failure of its rank, with its code") {
+  JobReport seen = report({rank(0, 0, 15, 1, true), rank(1, 0, 15, 2, true)}, job(7));
+  for (const std::string& words :
+       {abort_words("1", "MPI_COMM_WORLD", 7),
+        abort_words_5("rank 1 in communicator MPI_COMM_WORLD", "[[59040,1],1]", 7),
+        abort_words_5("rank 0 in communicator MPI_COMM_SELF", "[[29082,1],1]", 7)}) {
+    seen.launcher_tail = words;
+    const JobOutcome outcome = decide(seen);
+    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.cause == JobEndCause::failure);
+    CHECK(outcome.reason == "rank 1 on demo-1: called MPI_Abort with error code 7");
+    CHECK(outcome.first_rank == 1);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->exit_code == 7);
+    CHECK(outcome.failure->node.value == "demo-1");
+  }
+  SUBCASE("whose process may end before it is told to") {
+    seen.ranks[1] = rank(1, 7, 0, 2, false);
+    CHECK(decide(seen).reason == "rank 1 on demo-1: called MPI_Abort with error code 7");
+  }
+  SUBCASE("by a rank that is not known") {
+    for (const std::string& words :
+         {abort_words("0", "MPI_COMM_SELF", 7), abort_words("9", "MPI_COMM_WORLD", 7),
+          abort_words_5("rank 0 in communicator MPI_COMM_WORLD", "[[29082,2],0]", 7)}) {
+      seen.launcher_tail = words;
+      const JobOutcome outcome = decide(seen);
+      CHECK(outcome.exit_code == 7);
+      CHECK(outcome.cause == JobEndCause::failure);
+      CHECK(outcome.reason == "a rank called MPI_Abort with error code 7");
+      CHECK_FALSE(outcome.failure);
+      CHECK(outcome.explains_launcher);
+    }
+  }
+  SUBCASE("but not if another rank has failed by itself") {
+    seen.ranks[0] = rank(0, 3, 0, 1, false);
+    CHECK(decide(seen).reason == "rank 0 on demo-0: exited with 3");
+  }
+}
+
+TEST_CASE("MPI_Abort with code 0 is no success: it has killed ranks") {
+  JobReport seen = report({rank(0, 0, 15, 1, true), rank(1, 0, 0, 2, false)}, job(0));
+  seen.launcher_tail = abort_words("1", "MPI_COMM_WORLD", 0);
+  JobOutcome outcome = decide(seen);
+  CHECK(outcome.state == JobState::failed);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.cause == JobEndCause::failure);
+  CHECK(outcome.reason == "rank 1 on demo-1: called MPI_Abort with error code 0");
+  seen.launcher_tail.clear();
+  outcome = decide(seen);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.reason == "mpirun on demo-0 reports a success, but rank 0 had been ordered to end");
+  seen.ranks[0] = rank(0, 0, 0, 1, true);
+  CHECK(decide(seen).state == JobState::succeeded);
+  seen.launcher_tail = abort_words("1", "MPI_COMM_WORLD", 0);
+  CHECK(decide(seen).state == JobState::failed);
+}
+
+TEST_CASE("a fatal error of MPI is a failure of its rank") {
+  JobReport seen = report({rank(0, 0, 15, 1, true), rank(1, 0, 15, 2, true)}, job(6));
+  seen.launcher_tail =
+      "[n2:00262] *** An error occurred in MPI_Send\n"
+      "[n2:00262] *** reported by process [428736513,1]\n"
+      "[n2:00262] *** on communicator MPI_COMM_WORLD\n"
+      "[n2:00262] *** MPI_ERR_RANK: invalid rank\n"
+      "[n2:00262] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"
+      "[n2:00262] ***    and potentially your MPI job)\n";
+  const JobOutcome outcome = decide(seen);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.cause == JobEndCause::failure);
+  CHECK(outcome.first_rank == 1);
+  CHECK(outcome.reason == "rank 1 on demo-1: MPI_Send failed: MPI_ERR_RANK: invalid rank");
+}
+
+TEST_CASE("the reason has the essential words of mpirun as one sentence") {
+  JobReport seen = report({}, job(1));
+  seen.launcher_tail =
+      "[n1:1] ORTE_ERROR_LOG: Data unpack would read past end of buffer in file show_help.c\n"
+      "-----\nThere are not enough slots available in the system to satisfy the 4\n"
+      "slots that were requested by the application:\n\n  ./m\n\nEither request fewer\n-----\n";
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 1: There are not enough slots available in the system to "
+        "satisfy the 4 slots that were requested by the application");
+  seen.launcher_tail = "a first remark\n\n  mpirun: symbol lookup error:\n  libmpi.so\n";
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 1: mpirun: symbol lookup error: libmpi.so");
 }
 
 TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {

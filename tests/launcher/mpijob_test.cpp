@@ -269,6 +269,11 @@ TEST_CASE("mpirun names the rank that failed first, and its pod follows from the
   CHECK(exited->exit_code == 7);
   CHECK(exited->signal.empty());
   const auto five = named("   Process name: [prterun-train-1-launcher-7@1,0] Exit code:    9\n");
+  const auto aborted =
+      named("MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD with errorcode 5.\n");
+  REQUIRE(aborted);
+  CHECK(aborted->rank == 2);
+  CHECK(aborted->exit_code == 5);
   REQUIRE(five);
   CHECK(five->rank == 0);
   CHECK(five->exit_code == 9);

@@ -19,13 +19,37 @@ MpirunPlan two_nodes() {
   return {.job_id = "train-1",
           .mpirun = "/usr/bin/mpirun",
           .hostfile = "/root/hosts",
-          .ssh_config = "/root/ssh_config",
+          .ssh_config = ".fastgpu/ssh_config",
           .ranks = 4,
           .nodes = 2,
           .network = "10.0.0.0/30",
           .forward = {"PORT"},
           .program = {"agent", "rank", "a b"}};
 }
+
+JobFilesRequest request() {
+  return {.id = "train-1",
+          .spec = {.name = {"train"},
+                   .argv = {"python", "a b.py"},
+                   .environment = {"TOKEN=secret"},
+                   .timeout = std::chrono::seconds(5)},
+          .nodes = {{{{"n-0"}, 0, 2}, {"10.0.0.1", 22, "root", {"ssh-ed25519 AAA0"}}},
+                    {{{"n-1"}, 2, 1}, {"10.0.0.2", 2222, "root", {"ssh-ed25519 AAA1"}}}},
+          .access = {"c0ffee00", Secret("KEY")},
+          .communicator_secret = Secret("hush")};
+}
+
+agent::JobNodeFacts facts(const std::string& boot_id = "a") {
+  return {.host = "n",
+          .home = "/root",
+          .root = true,
+          .cores = 2,
+          .boot_id = boot_id,
+          .mpirun = "/usr/bin/mpirun",
+          .mpirun_version = "mpirun (Open MPI) 4.1.4"};
+}
+
+const NodeCommands kCommands({"0123456789abcdef"}, "train-1");
 
 bool has(const Words& words, const Words& part) {
   return std::ranges::search(words, part).begin() != words.end();
@@ -80,7 +104,7 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "ssh",
                                           "--mca",
                                           "plm_rsh_args",
-                                          "-x -F /root/ssh_config",
+                                          "-x -F .fastgpu/ssh_config",
                                           "--mca",
                                           "plm_rsh_no_tree_spawn",
                                           "1",
@@ -96,6 +120,9 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "--mca",
                                           "oob_tcp_keepalive_probes",
                                           "4",
+                                          "--mca",
+                                          "orte_keep_fqdn_hostnames",
+                                          "1",
                                           "--mca",
                                           "oob_tcp_if_include",
                                           "10.0.0.0/30",
@@ -113,11 +140,41 @@ TEST_CASE("Open MPI 5 gets the same under the names of its own runtime") {
   MpirunPlan plan = two_nodes();
   plan.version = OpenMpi::v5;
   const Words words = mpirun_argv(plan);
-  CHECK(has(words, {"--prtemca", "plm_ssh_args", "-x -F /root/ssh_config"}));
+  CHECK(has(words, {"--prtemca", "plm_ssh_args", "-x -F .fastgpu/ssh_config"}));
   CHECK(has(words, {"--prtemca", "prte_if_include", "10.0.0.0/30"}));
   CHECK(has(words, {"--prtemca", "prte_launch_agent", "env FASTGPU_JOB_ID=train-1 prted"}));
   CHECK(has(words, {"--mca", "btl_tcp_if_include", "10.0.0.0/30"}));
   CHECK_FALSE(has(words, {"plm_rsh_agent"}));
+}
+
+TEST_CASE("host names are whole, and equal ones keep collective operations of Open MPI 5 apart") {
+  MpirunPlan plan = two_nodes();
+  plan.same_host_names = true;
+  CHECK_FALSE(has(mpirun_argv(plan), {"coll"}));
+  plan.version = OpenMpi::v5;
+  const Words words = mpirun_argv(plan);
+  CHECK(has(words, {"--prtemca", "prte_keep_fqdn_hostnames", "1"}));
+  CHECK(has(words, {"--pmixmca", "pmix_keep_fqdn_hostnames", "1"}));
+  CHECK(has(words, {"--mca", "coll", "^han"}));
+  plan.same_host_names = false;
+  CHECK_FALSE(has(mpirun_argv(plan), {"coll"}));
+}
+
+TEST_CASE("what mpirun passes on to daemons is there for every user of every node") {
+  JobFilesRequest mixed = request();
+  mixed.nodes[1].peer.user = "ann";
+  std::vector<agent::JobNodeFacts> both = {facts(), facts("b")};
+  both[0].home = "/data/a b";
+  both[1].home = "/home/ann";
+  for (const char* version : {"mpirun (Open MPI) 4.1.4", "mpirun (Open MPI) 5.0.3"}) {
+    both[0].mpirun_version = both[1].mpirun_version = version;
+    const auto files = start_files(mixed, both, kCommands);
+    const Words words = agent::parse_plan(files.back().content).argv;
+    CHECK(
+        std::ranges::find(words, "env .fastgpu/bin/fastgpu-agent-0123456789abcdef start-daemon") !=
+        words.end());
+    CHECK(std::ranges::find(words, "-x -F .fastgpu/clusters/c0ffee00/ssh_config") != words.end());
+  }
 }
 
 TEST_CASE("root, crowds and many nodes have settings of their own") {
@@ -142,30 +199,6 @@ TEST_CASE("the version is read, and another MPI is refused") {
     CHECK(std::string(e.what()).find(line) != std::string::npos);
   }
 }
-
-JobFilesRequest request() {
-  return {.id = "train-1",
-          .spec = {.name = {"train"},
-                   .argv = {"python", "a b.py"},
-                   .environment = {"TOKEN=secret"},
-                   .timeout = std::chrono::seconds(5)},
-          .nodes = {{{{"n-0"}, 0, 2}, {"10.0.0.1", 22, "root", {"ssh-ed25519 AAA0"}}},
-                    {{{"n-1"}, 2, 1}, {"10.0.0.2", 2222, "root", {"ssh-ed25519 AAA1"}}}},
-          .access = {"c0ffee00", Secret("KEY")},
-          .communicator_secret = Secret("hush")};
-}
-
-agent::JobNodeFacts facts(const std::string& boot_id = "a") {
-  return {.host = "n",
-          .home = "/root",
-          .root = true,
-          .cores = 2,
-          .boot_id = boot_id,
-          .mpirun = "/usr/bin/mpirun",
-          .mpirun_version = "mpirun (Open MPI) 4.1.4"};
-}
-
-const NodeCommands kCommands({"0123456789abcdef"}, "train-1");
 
 TEST_CASE("each node gets its ranks, the program and the variables in a private file") {
   const auto files = rank_files(request(), request().nodes[1]);
@@ -193,13 +226,14 @@ TEST_CASE("each node gets its ranks, the program and the variables in a private 
 TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the plan") {
   const std::vector<agent::JobNodeFacts> both = {facts(), facts("b")};
   const auto files = start_files(request(), both, kCommands);
-  REQUIRE(files.size() == 5);
+  REQUIRE(files.size() == 6);
   CHECK(files[0].name == "clusters/c0ffee00/id_ed25519");
   CHECK(files[0].content == "KEY");
   CHECK(files[1].content == "10.0.0.1 ssh-ed25519 AAA0\n[10.0.0.2]:2222 ssh-ed25519 AAA1\n");
   CHECK(files[2].content.find("StrictHostKeyChecking yes") != std::string::npos);
-  CHECK(files[3].content == "10.0.0.1 slots=2\nnode-1 slots=1\n");  // Its port is not 22.
-  const agent::JobPlan plan = agent::parse_plan(files[4].content);
+  CHECK(files[3].content == "10.0.0.1 n-0\nnode-1 n-1\n");  // Its port is not 22.
+  CHECK(files[4].content == "10.0.0.1 slots=2\nnode-1 slots=1\n");
+  const agent::JobPlan plan = agent::parse_plan(files[5].content);
   CHECK(plan.lease == std::chrono::seconds(30));
   CHECK(plan.timeout == std::chrono::seconds(5));
   CHECK(plan.port_variables == Words{"FASTGPU_COMM_MASTER_PORT", "MASTER_PORT"});
@@ -217,7 +251,7 @@ TEST_CASE("the programs of a job have its grace, on the first node and on the ot
   asked.spec.leftovers = Leftovers::kept;
   const std::vector<agent::JobNodeFacts> both = {facts(), facts("b")};
   const auto files = start_files(asked, both, kCommands);
-  for (const std::string& text : {files[4].content, rank_files(asked, asked.nodes[1])[0].content}) {
+  for (const std::string& text : {files[5].content, rank_files(asked, asked.nodes[1])[0].content}) {
     const agent::JobPlan plan = agent::parse_plan(text);
     CHECK(plan.grace == std::chrono::seconds(42));
     CHECK(plan.keeps_processes);
@@ -236,7 +270,7 @@ TEST_CASE("a detached job has no lease, and one node needs no key") {
 
 TEST_CASE("nodes on one machine share its cores") {
   const auto yields = [](const std::vector<agent::JobNodeFacts>& both) {
-    return has(agent::parse_plan(start_files(request(), both, kCommands)[4].content).argv,
+    return has(agent::parse_plan(start_files(request(), both, kCommands)[5].content).argv,
                {"mpi_yield_when_idle"});
   };
   CHECK(yields({facts("a"), facts("a")}));
@@ -245,7 +279,7 @@ TEST_CASE("nodes on one machine share its cores") {
 
 TEST_CASE("each process has its share of the cores, and the user's word on it is kept") {
   const auto threads = [](JobFilesRequest asked, std::vector<agent::JobNodeFacts> both) {
-    const agent::JobPlan plan = agent::parse_plan(start_files(asked, both, kCommands)[4].content);
+    const agent::JobPlan plan = agent::parse_plan(start_files(asked, both, kCommands)[5].content);
     std::string found;
     for (const std::string& assignment : plan.environment)
       if (assignment.starts_with("OMP_NUM_THREADS=")) found = assignment.substr(16);
@@ -271,11 +305,11 @@ TEST_CASE("a plain job needs no mpirun, and its ranks get the same variables") {
   plain.spec.launcher = Launcher::plain;
   std::vector<agent::JobNodeFacts> both = {facts("a"), facts("b")};
   both[0].mpirun.clear();
-  const agent::JobPlan plan = agent::parse_plan(start_files(plain, both, kCommands)[4].content);
+  const agent::JobPlan plan = agent::parse_plan(start_files(plain, both, kCommands)[5].content);
   REQUIRE(plan.argv.size() == 3);
   CHECK(plan.argv[0] == "/bin/sh");
   for (const char* part : {" launch .fastgpu/jobs/train-1 ", " node-ranks .fastgpu/jobs/train-1",
-                           "--ssh-config /root/.fastgpu/clusters/c0ffee00/ssh_config",
+                           "--ssh-config .fastgpu/clusters/c0ffee00/ssh_config",
                            "--pass MASTER_PORT", "--pass OMP_NUM_THREADS"})
     CHECK_MESSAGE(plan.argv[2].find(part) != std::string::npos, plan.argv[2]);
   CHECK(agent::parse_plan(rank_files(plain, plain.nodes[1])[0].content).world_size == 3);
@@ -295,7 +329,7 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   both[1].has_daemon = false;
   CHECK(message().find("n-1: mpirun's daemon (orted, or prted of Open MPI 5) is missing") == 0);
   both[1].has_daemon = true;
-  CHECK(start_files(request(), both, kCommands).size() == 5);
+  CHECK(start_files(request(), both, kCommands).size() == 6);
   both[1].mpirun.clear();
   CHECK(message().find("n-1: mpirun is missing: install Open MPI") == 0);
   CHECK(message().find("--launcher plain") != std::string::npos);
@@ -311,7 +345,7 @@ TEST_CASE("a node without torchrun is named, if the job is started by it") {
   std::vector<agent::JobNodeFacts> both = {facts(), facts()};
   both[1].has_torchrun = false;
   JobFilesRequest other = request();
-  CHECK(start_files(other, both, kCommands).size() == 5);
+  CHECK(start_files(other, both, kCommands).size() == 6);
   CHECK(kCommands.trial_facts(other.spec).find("torchrun") == std::string::npos);
   other.spec.launcher = Launcher::torchrun;
   const std::string said = failure_of([&] { start_files(other, both, kCommands); }).what();
@@ -333,7 +367,7 @@ TEST_CASE("a node whose interpreter cannot run torchrun is named, if the user na
   };
   CHECK(has_words("--torchrun-python /opt/p/bin/python"));
   std::vector<agent::JobNodeFacts> both = {facts(), facts()};
-  CHECK(start_files(asked, both, kCommands).size() == 5);
+  CHECK(start_files(asked, both, kCommands).size() == 6);
   both[1].torchrun_obstacle = "has no PyTorch";
   const std::string said = failure_of([&] { start_files(asked, both, kCommands); }).what();
   CHECK_MESSAGE(said.starts_with("n-1: /opt/p/bin/python has no PyTorch: "), said);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/time_text.hpp"
+#include "base/units.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu::cli {
@@ -106,6 +107,11 @@ void JobOutput::connection_lost(const NodeName& node, const Error& error) {
 void JobOutput::node_left(const NodeName& node) {
   context_.ui().warn("node " + node.value +
                      " is no longer in the cluster: the output of the ranks there is missing");
+}
+
+void JobOutput::starts_late(const NodeName& node, std::chrono::milliseconds longest) {
+  context_.ui().warn("node " + node.value + " has not begun yet; the job waits " +
+                     to_string(longest) + " at most");
 }
 
 void JobOutput::stacks(const NodeName& node, std::string_view text) {

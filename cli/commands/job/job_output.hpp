@@ -33,6 +33,7 @@ class JobOutput : public launcher::JobObserver {
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
   void node_left(const NodeName& node) override;
+  void starts_late(const NodeName& node, std::chrono::milliseconds longest) override;
   void stacks(const NodeName& node, std::string_view text) override;
 
   /// Completes unfinished lines. Then shows mpirun's own messages if `words` asks for them. They

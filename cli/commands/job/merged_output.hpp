@@ -24,6 +24,9 @@ class MergedOutput final : public launcher::JobObserver {
     to_.connection_lost(node, error);
   }
   void node_left(const NodeName& node) override { to_.node_left(node); }
+  void starts_late(const NodeName& node, std::chrono::milliseconds longest) override {
+    to_.starts_late(node, longest);
+  }
   void disk_full(const NodeName& node, const std::string& path) override {
     to_.disk_full(node, path);
   }

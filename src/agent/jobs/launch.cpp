@@ -1,8 +1,9 @@
 // `launch` and `node-ranks`: start the ranks of a job without MPI. `launch` runs on the first node
 // and starts `node-ranks` on each node: here as a child, elsewhere by ssh. Each connection is held
 // open. It takes lines "set NAME=VALUE", "go", "alive" every second, and "stop"; it answers
-// "failed" for the first rank that fails, and "ended" after the last rank. A node whose connection
-// breaks or is silent ends its ranks.
+// "begun" once its ranks run, "failed" for the first rank that fails, and "ended" after the last
+// rank. A node whose connection breaks or is silent ends its ranks. A node that does not begin ends
+// the job.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,11 +14,14 @@
 #include <sstream>
 
 #include "agent/files/disk.hpp"
+#include "agent/jobs/node_names.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
+#include "agent/protocol/start_lines.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
+#include "base/units.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -26,6 +30,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr const char* kBegun = "begun\n";
 constexpr const char* kFailed = "failed\n";
 constexpr const char* kEnded = "ended\n";
 
@@ -53,10 +58,12 @@ bool is_order_to_stop(int signal) {
 
 /// A node of the job, as the hostfile names it.
 struct PlainNode {
-  std::string name;
+  std::string name;  ///< The user's name of it.
   process::Child ranks;
   std::string said{};
   bool has_output = true;
+  bool has_begun = false;
+  bool is_late = false;    ///< It has been reported as late.
   bool is_done = false;    ///< All of its ranks have ended.
   bool has_ended = false;  ///< So has the process that started them.
 };
@@ -65,6 +72,7 @@ struct LaunchOptions {
   std::filesystem::path directory;
   std::string node_command;  ///< The command for a login shell elsewhere.
   std::string ssh_config{};
+  milliseconds limit = kLatestStart;     ///< A node that has not begun by then ends the job.
   std::vector<std::string> variables{};  ///< The names of variables for all ranks.
 };
 
@@ -73,6 +81,8 @@ LaunchOptions parse_launch(Arguments arguments) {
   LaunchOptions options{.directory = below_home(words.take_word("the job's directory")),
                         .node_command = words.take_word("the command of a node")};
   if (const auto config = words.take_value("--ssh-config")) options.ssh_config = *config;
+  if (const auto limit = words.take_value("--limit"))
+    options.limit = milliseconds(parse_number<std::int64_t>(*limit, "--limit"));
   while (const auto name = words.take_value("--pass"))
     options.variables.push_back(*name);
   words.expect_end();
@@ -92,14 +102,15 @@ std::vector<std::string> node_names_in(const std::filesystem::path& hostfile) {
 
 class Launch {
  public:
-  explicit Launch(const LaunchOptions& options) {
+  explicit Launch(const LaunchOptions& options) : limit_(options.limit) {
     const auto names = node_names_in(options.directory / "hostfile");
     std::string start;
     for (const std::string& name : options.variables)
       if (const char* value = ::getenv(name.c_str())) start += "set " + name + "=" + value + "\n";
     start += "go\n";
     for (const std::string& name : names) {
-      nodes_.push_back({.name = name, .ranks = process::Child(command_for(options, name))});
+      nodes_.push_back({.name = node_name(options.directory, name),
+                        .ranks = process::Child(command_for(options, name))});
       order(nodes_.back(), start);
     }
   }
@@ -111,8 +122,10 @@ class Launch {
       wait(signals, alive_at);
       while (const auto number = signals.next())
         if (is_order_to_stop(*number)) stop();
-      for (PlainNode& node : nodes_)
+      for (PlainNode& node : nodes_) {
         look_at(node);
+        look_for_begin(node);
+      }
       // Processes that a rank has left behind are for all ranks: they end with the whole job.
       if (std::ranges::all_of(nodes_, &PlainNode::is_done)) stop();
       if (SteadyClock::now() < alive_at) continue;
@@ -161,6 +174,22 @@ class Launch {
     stop();
   }
 
+  void look_for_begin(PlainNode& node) {
+    node.has_begun = node.has_begun || node.said.find(kBegun) != std::string::npos;
+    if (node.has_begun || node.has_ended || stopping_) return;
+    const auto waited = SteadyClock::now() - began_;
+    if (waited >= std::min<milliseconds>(kLateStart, limit_ / 2) && !node.is_late) {
+      node.is_late = true;
+      write_all(STDERR_FILENO, late_start_line(node.name));
+    }
+    if (waited < limit_) return;
+    if (code_ == 0) code_ = 1;
+    const std::string why = "it has not answered for " + to_string(limit_);
+    write_all(STDERR_FILENO, failed_start_line({.node = node.name, .why = why}));
+    node.ranks.signal(SIGKILL);
+    stop();
+  }
+
   void stop() {
     if (stopping_) return;
     stopping_ = true;
@@ -178,6 +207,8 @@ class Launch {
   }
 
   std::vector<PlainNode> nodes_;
+  milliseconds limit_;
+  SteadyClock::time_point began_ = SteadyClock::now();
   bool stopping_ = false;
   int code_ = 0;
 };
@@ -262,6 +293,7 @@ class NodeRanksRun {
       command.environment = environment;
       ranks_.push_back({.number = ranks.ranks[i], .child = process::Child(command)});
     }
+    say(kBegun);
   }
 
   void look_at(Rank& rank) {

@@ -41,11 +41,6 @@ Process look_at(pid_t pid) {
   return {.parent = parent, .session = session, .zombie = state == 'Z' || state == 'X'};
 }
 
-bool has_marker(pid_t pid, const std::string& marker) {
-  const std::string environment = '\0' + proc_file(pid, "environ") + '\0';
-  return environment.find('\0' + marker + '\0') != std::string::npos;
-}
-
 /// Returns true if the process or one of its ancestors is among `roots`.
 bool belongs_to(const std::set<pid_t>& roots, pid_t pid,
                 const std::map<pid_t, Process>& processes) {
@@ -112,6 +107,11 @@ std::string proc_file(pid_t pid, const char* name) {
   } catch (const Error&) {
     return "";  // It ended during the read, or belongs to another user.
   }
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  const std::string environment = '\0' + proc_file(pid, "environ") + '\0';
+  return environment.find('\0' + marker + '\0') != std::string::npos;
 }
 
 std::vector<pid_t> find_processes(const ProcessGroup& who) {

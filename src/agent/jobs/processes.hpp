@@ -30,6 +30,9 @@ std::string proc_file(pid_t pid, const char* name);
 /// Finds the processes, without zombies. Skips processes of other users that we cannot read.
 std::vector<pid_t> find_processes(const ProcessGroup& who);
 
+/// Returns true if a process was started with this NAME=VALUE in its environment.
+bool has_marker(pid_t pid, const std::string& marker);
+
 /// Sends SIGTERM to the agents that run ranks of this job, which then end their programs. Returns
 /// how many there are. Repeating the order changes nothing.
 std::size_t order_ranks(const std::string& marker);

@@ -1,14 +1,15 @@
-// `rsh`: starts mpirun's daemon on another node. mpirun writes a command for the login shell that
-// it expects there; this program turns it into a command that every login shell reads in the same
-// way.
+// `rsh`: starts a program of a job on another node. The command is written for the login shell that
+// is expected there; this program turns it into one that every login shell reads in the same way.
+#include "agent/jobs/rsh.hpp"
+
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 
-#include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
+#include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/login_shell.hpp"
 #include "base/quote.hpp"
@@ -34,20 +35,36 @@ std::string marked(const std::string& command) {
 
 }  // namespace
 
-int run_rsh(Arguments arguments) {
-  OptionReader options(arguments);
-  std::vector<std::string> argv = {"ssh"};
-  if (options.take_flag("-x")) argv.emplace_back("-x");
-  if (const auto config = options.take_value("-F")) argv.insert(argv.end(), {"-F", *config});
-  argv.push_back(options.take_word("the node"));
-  const std::string command = marked(joined(options.take_rest(), " "));
-  argv.push_back(is_for_csh(command) ? command : login_shell_command(command));
+RemoteStart take_remote_start(OptionReader& words) {
+  RemoteStart start{.ssh = {"ssh"}, .node = {}, .command = {}};
+  if (words.take_flag("-x")) start.ssh.emplace_back("-x");
+  if (const auto config = words.take_value("-F"))
+    start.ssh.insert(start.ssh.end(), {"-F", *config});
+  start.node = words.take_word("the node");
+  start.command = joined(words.take_rest(), " ");
+  return start;
+}
+
+std::vector<std::string> ssh_command(const RemoteStart& start) {
+  std::vector<std::string> command = start.ssh;
+  command.push_back(start.node);
+  const std::string there = marked(start.command);
+  command.push_back(is_for_csh(there) ? there : login_shell_command(there));
+  return command;
+}
+
+void become(std::vector<std::string> command) {
   std::vector<char*> words;
-  for (std::string& word : argv)
+  for (std::string& word : command)
     words.push_back(word.data());
   words.push_back(nullptr);
   ::execvp(words[0], words.data());
-  throw system_error("starting ssh", errno);
+  throw system_error("starting " + command.front(), errno);
+}
+
+int run_rsh(Arguments arguments) {
+  OptionReader words(arguments);
+  become(ssh_command(take_remote_start(words)));
 }
 
 }  // namespace fastgpu::agent

@@ -12,6 +12,8 @@
 //   batch, batch-id, batch-end   the script by which a batch system starts the job, the number that
 //                      the job has there, and its exit code; such a job has no supervisor
 //   launcher.out/.err  the output of the supervisor's program
+//   hostfile           the names of the nodes for that program, and their ranks
+//   nodes              lines "NAME-THERE NODE": the user's names of them; not for one node alone
 //   status             its outcome
 //   ranks/<r>.out/.err/.status
 //   ranks/<r>.pid      the id of the rank's process, for a job that may hang
@@ -48,6 +50,7 @@ inline constexpr const char* kJobNetwork = "FASTGPU_JOB_NETWORK";
 /// has their lease: "10.0.0.1 20433". Programs do not see it.
 inline constexpr const char* kJobHead = "FASTGPU_JOB_HEAD";
 
+inline constexpr const char* kNodeNames = "nodes";
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kBatchScript = "batch";

@@ -30,6 +30,8 @@ inline constexpr std::chrono::seconds kRankLease = kNodeProbes.longest();
 /// The probes of ssh from the first node, which starts the ranks of the others.
 inline constexpr Probes kSshProbes{
     .after = std::chrono::seconds(2), .every = std::chrono::seconds(2), .count = 4};
+/// The time that ssh from there has to connect to a node.
+inline constexpr std::chrono::seconds kSshConnect{10};
 /// The lines by which ranks without MPI learn that the first node lives.
 inline constexpr std::chrono::seconds kBetweenLines{1};
 inline constexpr std::chrono::seconds kLineSilence{10};
@@ -47,6 +49,7 @@ inline constexpr std::chrono::seconds kToReport{5};
 
 static_assert(kNodeProbes.longest() + kToReport <= kNoticed);
 static_assert(kSshProbes.longest() + kToReport <= kNoticed);
+static_assert(kSshConnect + kToReport <= kNoticed);
 static_assert(kLineSilence + kToReport <= kNoticed);
 static_assert(kFollowSilence + kToReport <= kNoticed);
 static_assert(kBetweenClientBeats > kFollowSilence && kClientSilence > 2 * kBetweenClientBeats);

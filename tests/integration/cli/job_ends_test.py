@@ -400,8 +400,8 @@ def test_daemons_that_mpirun_cannot_start_are_one_sentence_with_the_next_step(us
     user.run("exec", f"{name}/1", "--", "sh", "-c", BREAK_DAEMON)
     done = user.run(*job_words(name, 2, ["hostname"], "dead"), code=1)
     reason = (
-        f"mpirun on {name}-0 could not start its daemons on the other nodes: "
-        f"`fastgpu check cluster {name}` looks for the cause"
+        f"mpirun on {name}-0 could not start its daemons on {name}-1 (mpirun's daemon exited "
+        f"with 1): `fastgpu check cluster {name}` looks for the cause"
     )
     assert_in(f"job dead-1 failed: {reason}\n", done.err)
     assert_not_in("reliably", done.err)

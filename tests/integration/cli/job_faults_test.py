@@ -175,6 +175,49 @@ def test_a_rank_that_never_finalises_mpi_is_named(user):
         assert_equal(later[key], shown[key], key)
 
 
+ABORTS = """
+import ctypes, os, sys, time
+mpi = ctypes.CDLL("libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
+world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+integer = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_int"))
+mpi.MPI_Init(None, None)
+if os.environ["RANK"] == "1" and not os.path.exists("again"):
+    open("again", "w").close()
+    if sys.argv[1] == "wrong":
+        mpi.MPI_Send(ctypes.byref(ctypes.c_int(1)), 1, integer, 99, 0, world)
+    mpi.MPI_Abort(world, int(sys.argv[1]))
+mpi.MPI_Barrier(world)
+mpi.MPI_Finalize()
+"""
+
+
+@shared_cluster
+def test_an_abort_by_mpi_is_the_failure_of_its_rank(user):
+    name = user.two_nodes()
+    for how, code, said in (
+        ("7", 7, "called MPI_Abort with error code 7"),
+        ("0", 1, "called MPI_Abort with error code 0"),
+        ("wrong", 6, "MPI_Send failed: MPI_ERR_RANK: invalid rank"),
+    ):
+        user.run("exec", name, "--", "rm", "-f", "again")
+        job = f"abort-{how}"
+        words = job_words(name, 2, ["python3", "-c", ABORTS, how], job)
+        done = user.run(*words, code=code, timeout=60)
+        assert_in(f"rank 1 on {name}-1: {said}", done.err)
+        assert_not_in("[mpirun]", done.err)
+        shown = json.loads(user.run("describe", "job", job, "-o", "json").out)
+        assert_equal(shown["state"], "failed", f"{shown}")
+        assert_equal(shown["reason"], f"rank 1 on {name}-1: {said}")
+        assert_equal(shown["cause"], "failure")
+        assert_equal(shown["failure"]["rank"], 1)
+        assert_equal(shown["failure"]["exit_code"], code)
+    user.run("exec", name, "--", "rm", "-f", "again")
+    retried = ("--retry", "1", "--on", "failure")
+    again = job_words(name, 2, ["python3", "-c", ABORTS, "7"], "again", *retried)
+    user.run(*again, timeout=60)
+    user.run("exec", name, "--", "rm", "-f", "again")
+
+
 RATE, SECONDS = 10_000, 10
 FLOOD = f"""
 import os, time

@@ -22,9 +22,11 @@ WHEELS = pathlib.Path(sys.argv.pop(2)).resolve() / "site"
 VERSION = "5.0.11"
 PROGRAMS = ("mpirun", "prterun", "prted", "prte")
 # Every rank prints the sum of all ranks as MPI has it, its size, and the version of the library.
+# With an argument, rank 1 aborts with it as the code.
 SUMS = r"""
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 int main(int count, char** words) {
   int rank, size, sum, length;
@@ -32,6 +34,7 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (count > 1 && rank == 1) MPI_Abort(MPI_COMM_WORLD, atoi(words[1]));
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Get_library_version(version, &length);
   *strchr(version, ',') = 0;
@@ -77,6 +80,34 @@ def test_ranks_meet_by_mpi_on_two_nodes(user):
     for rank in range(4):
         text = user.run("logs", "places", "--rank", str(rank)).out.decode()
         assert_equal(text, f"{rank}/4 {rank % 2}/2 a b\n/root\n")
+
+
+@shared_cluster
+def test_hosts_whose_names_are_equal_up_to_a_dot_or_altogether_are_two(user):
+    name = nodes_with_open_mpi_5(user)
+    program = [str(BIN.parent / "sums")]
+    words = ("--npernode", "1", "--timeout", "30s")
+    try:
+        for job, second in (("racks", "a.rack2"), ("twins", "a.rack1")):
+            user.run("exec", f"{name}/0", "--", "hostname", "a.rack1")
+            user.run("exec", f"{name}/1", "--", "hostname", second)
+            user.run(*job_words(name, 2, program, job, *words))
+            text = user.run("logs", job, "--rank", "1").out.decode()
+            assert_in(f"1 of 2: 1, Open MPI v{VERSION}", text)
+    finally:
+        for node in (0, 1):
+            user.run("exec", f"{name}/{node}", "--", "hostname", f"{name}-{node}")
+
+
+@shared_cluster
+def test_an_abort_is_a_failure_whatever_its_code(user):
+    name = nodes_with_open_mpi_5(user)
+    for given, code in (("7", 7), ("0", 1)):
+        job = f"abort{given}"
+        program = [str(BIN.parent / "sums"), given]
+        done = user.run(*job_words(name, 2, program, job), code=code, timeout=60)
+        assert_in(f"rank 1 on {name}-1: called MPI_Abort with error code {given}", done.err)
+        assert_equal(recorded(user, job)["state"], "failed")
 
 
 @shared_cluster
