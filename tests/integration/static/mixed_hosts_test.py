@@ -1,0 +1,99 @@
+"""Hosts with different users and home directories, and daemons of mpirun that do not start:
+mixed_hosts_test.py FASTGPU [TEST ...]
+
+Exits with 77 where it cannot run.
+"""
+
+import pathlib
+import shutil
+import time
+
+import static_lab
+from static_lab import within_host
+from suite import assert_equal, assert_in, assert_less, assert_not_in
+
+NUMBER = 4711  # Of users that the hosts have beside root.
+RANKS = ["--", "sh", "-c", "echo $RANK $(id -un) $HOME"]
+
+
+def add_user(host, name, home):
+    """Gives the host a user, who has the key of root there."""
+    passwd = host.folder / "passwd"
+    passwd.write_text(
+        pathlib.Path("/etc/passwd").read_text() + f"{name}:x:{NUMBER}:{NUMBER}::{home}:/bin/sh\n"
+    )
+    script = f"""set -e
+    mount --bind {passwd} /etc/passwd
+    mount -t tmpfs tmpfs /home
+    mkdir -p "{home}/.ssh"
+    cp /root/.ssh/authorized_keys "{home}/.ssh"
+    chmod -R go= "{home}"
+    chown -R {NUMBER}:{NUMBER} "{home}\""""
+    done = within_host(host, "sh", "-c", script)
+    assert_equal(done.returncode, 0, done.stderr)
+
+
+def entry_of(host, user):
+    return host.entry().replace("user: root", f"user: {user}")
+
+
+def replace_daemon(host, script):
+    """Puts a script in the place of mpirun's daemon on a host. The daemon is "$real" there."""
+    daemon = pathlib.Path(shutil.which("orted")).resolve()
+    fake, real = host.folder / "orted", host.folder / "real"
+    shutil.copy(daemon, real)
+    fake.write_text(f"#!/bin/sh\nreal={real}\n{script}\n")
+    fake.chmod(0o755)
+    done = within_host(host, "mount", "--bind", str(fake), str(daemon))
+    assert_equal(done.returncode, 0, done.stderr)
+
+
+def test_nodes_of_several_users_and_homes_run_one_job(lab):
+    hosts = lab.pair()
+    add_user(hosts[1], "ann", "/home/data/ann")
+    for users, homes in (
+        (("root", "ann"), ("/root", "/home/data/ann")),
+        (("ann", "ann"), ("/home/ann", "/home/data/ann")),
+    ):
+        if users[0] == "ann":
+            add_user(hosts[0], "ann", homes[0])
+        lab.create(*(entry_of(host, user) for host, user in zip(hosts, users, strict=True)))
+        for launcher in ("mpirun", "plain"):
+            done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+            assert_equal(
+                sorted(done.stdout.splitlines()),
+                [f"[{i}] {i} {users[i]} {homes[i]}" for i in (0, 1)],
+                done.stdout + done.stderr,
+            )
+        lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_daemon_that_ends_without_a_word_is_named(lab):
+    one, two = lab.pair()
+    lab.create(one.entry(), two.entry())
+    for script, said in (
+        ("exit 0", "mpirun's daemon ended before it had reported to mpirun"),
+        ("echo 'no such library' >&2; exit 3", "no such library"),
+    ):
+        replace_daemon(two, script)
+        begun = time.monotonic()
+        failed = lab.run("run", "job", "-c", "lab", *RANKS, code=None)
+        assert_less(time.monotonic() - begun, 15, "it took long")
+        assert_not_in(failed.returncode, (0, 124), failed.stderr)
+        assert_in(f"mpirun on one could not start its daemons on two ({said})", failed.stderr)
+        assert_not_in("[mpirun]", failed.stderr)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_daemon_that_is_late_is_named_and_the_job_runs(lab):
+    one, two = lab.pair()
+    lab.create(one.entry(), two.entry())
+    replace_daemon(two, 'sleep 7; exec "$real" "$@"')
+    done = lab.run("run", "job", "-c", "lab", *RANKS)
+    assert_in("node two has not begun yet", done.stderr)
+    assert_equal(len(done.stdout.splitlines()), 2, done.stdout)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+if __name__ == "__main__":
+    static_lab.run_tests(globals())
