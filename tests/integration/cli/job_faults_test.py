@@ -303,7 +303,7 @@ def test_a_rank_that_the_kernel_kills_for_the_memory_of_its_node_is_named(user):
     assert_equal(found, [1, f"{name}-1", 137, "SIGKILL", True], f"{shown}")
     assert_equal(failure["last_lines"], ["reading all of it"], f"{shown}")
     text = user.run("describe", "job", "greedy").out.decode()
-    assert_true(re.search(r"Last lines:\n +reading all of it\n", text), text)
+    assert_true(re.search(r"Last lines:\n +- reading all of it\n", text), text)
 
 
 JOBS = "/root/.fastgpu/jobs"
