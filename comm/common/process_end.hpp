@@ -1,4 +1,4 @@
-// What this process does for the other ranks before it ends, where its end may be held up.
+// The last steps of this process for the other ranks, where its end may be held up.
 #pragma once
 
 namespace fastgpu::comm {

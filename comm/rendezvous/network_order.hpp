@@ -1,4 +1,4 @@
-// Whether two ranks name their networks in the same order (FASTGPU_COMM_INTERFACE).
+// The check that two ranks name their networks in the same order (FASTGPU_COMM_INTERFACE).
 #pragma once
 
 #include <span>

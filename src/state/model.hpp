@@ -107,7 +107,7 @@ struct Timer {
   bool nodes_have_order = false;    ///< True if the nodes were ordered to watch themselves.
 };
 
-/// What the record of a job has of its beginning.
+/// The beginning of a job, as its record has it.
 struct RecordedStart {
   std::optional<TimePoint> started{};
   bool never_began = false;

@@ -1,4 +1,4 @@
-// Whether a program is one of MPI, as far as its files show that before it runs.
+// The search for MPI in the files of a program, before it runs.
 #pragma once
 
 #include <filesystem>
