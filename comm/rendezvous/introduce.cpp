@@ -347,6 +347,21 @@ std::vector<Endpoint> behind(const Endpoint& first, const std::vector<Endpoint>&
   return all;
 }
 
+/// The further networks of two ranks.
+struct FurtherNetworks {
+  const std::vector<Endpoint>& own;
+  const std::vector<Endpoint>& theirs;
+};
+
+/// Throws ErrorKind::usage if this rank and the one behind `socket` name their networks in another
+/// order. `of_machine` are all addresses of this machine.
+void check_order(Rank rank, int socket, const FurtherNetworks& further,
+                 const std::vector<LocalAddress>& of_machine) {
+  if (further.own.empty()) return;
+  check_order_of_networks(rank, local_addresses(behind(local_end(socket), further.own), of_machine),
+                          behind(remote_end(socket), further.theirs));
+}
+
 /// Decides which networks and how many connections carry messages.
 void choose_flows(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
   connections.are_sockets_spared = takes_several_devices(wishes);
@@ -370,8 +385,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
 
   const Introduction mine = introduction_of(ways_to_this_rank(ways, wishes), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
-  const bool has_several = !wishes.further.empty();
-  const auto of_machine = has_several ? all_addresses_of_machine() : std::vector<LocalAddress>{};
+  const auto of_machine =
+      wishes.further.empty() ? std::vector<LocalAddress>{} : all_addresses_of_machine();
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
@@ -381,11 +396,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     sockets.wished[r] = flows_in(theirs);
     sockets.may_measure[r] = may_measure_in(theirs);
     sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
-    if (!has_several) return;
-    const int first = connections.sockets[r].front().get();
-    check_order_of_networks({static_cast<int>(r)},
-                            local_addresses(behind(local_end(first), wishes.further), of_machine),
-                            behind(remote_end(first), sockets.addresses[r]));
+    check_order({static_cast<int>(r)}, connections.sockets[r].front().get(),
+                {wishes.further, sockets.addresses[r]}, of_machine);
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
