@@ -232,7 +232,8 @@ TEST_CASE("what is safe in one place alone is done there alone") {
 /// The files outside src/state that may have the text of records: the record on a head node, and
 /// JSON for users.
 const std::set<std::string> kHasRecordText = {
-    "provision/cluster_record.cpp", "cli/commands/job/job_plan.cpp", "cli/commands/show/views.cpp"};
+    "provision/cluster_record.cpp", "cli/commands/job/job_plan.cpp", "cli/commands/show/views.cpp",
+    "cli/commands/show/job_views.cpp"};
 
 TEST_CASE("above the store a record has typed parts, and JSON text nowhere") {
   static const std::regex kText(R"(\bspec_json\b|"state/(codec|record_text)\.hpp")");

@@ -6,6 +6,7 @@
 #include "base/outcome.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/recorded_job.hpp"
+#include "cli/commands/show/job_views.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"

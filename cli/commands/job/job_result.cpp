@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/node/remote_output.hpp"
+#include "cli/commands/show/job_views.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "launcher/linked_cancel.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/commands/show/views.hpp"
+#include "cli/commands/show/job_views.hpp"
 
 namespace fastgpu::cli {
 

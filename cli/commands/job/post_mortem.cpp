@@ -10,7 +10,7 @@
 #include "base/secret_text.hpp"
 #include "base/time_text.hpp"
 #include "base/unique_fd.hpp"
-#include "cli/commands/show/views.hpp"
+#include "cli/commands/show/job_views.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/commands/job/report_metrics.hpp"
 #include "cli/commands/job/report_span.hpp"
 #include "cli/commands/job/report_usage.hpp"
-#include "cli/commands/show/views.hpp"
+#include "cli/commands/show/job_views.hpp"
 #include "cli/ui/html.hpp"
 #include "launcher/job_times.hpp"
 #include "launcher/process_names.hpp"

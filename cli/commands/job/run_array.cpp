@@ -12,7 +12,7 @@
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/job/own_command.hpp"
-#include "cli/commands/show/views.hpp"
+#include "cli/commands/show/job_views.hpp"
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_end_watch.hpp"

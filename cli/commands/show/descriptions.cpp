@@ -10,6 +10,7 @@
 #include "cli/commands/cluster/cloud_options.hpp"
 #include "cli/commands/shared/machine.hpp"
 #include "cli/commands/show/description_parts.hpp"
+#include "cli/commands/show/job_views.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "provision/cloud/cloud_spec.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/show/views.hpp"
+#include "cli/commands/show/job_views.hpp"
 
 namespace fastgpu::cli {
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/commands/show/job_views.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/program/arguments.hpp"
 #include "cli/program/context.hpp"

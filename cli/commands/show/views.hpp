@@ -1,4 +1,4 @@
-// The views of clusters, nodes and jobs.
+// The views of clusters and nodes.
 #pragma once
 
 #include <chrono>
@@ -41,10 +41,6 @@ Json rdma_fields(const std::optional<NodeReport>& report);
 
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
-Json to_json(const state::Job& job);
-/// Returns the state of a job as users read it. One that waits in Slurm's queue is `queued`, though
-/// no fastgpu has to stay for its start.
-std::string_view state_word(const state::Job& job);
 /// Returns a time that a node has reported, in seconds since 1970; null for 0.
 Json time_json(std::int64_t seconds);
 
@@ -69,57 +65,6 @@ std::string cost_text(const GuardStatus& status);  ///< Returns "12.30 USD", "0"
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// Returns a view of the nodes of all `clusters`.
 View view_of_nodes(std::span<const ClusterAndNodes> clusters);
-
-/// Returns the duration of the job, or the time since its start if it has not ended.
-std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
-
-/// A job and the name of its cluster, which may be deleted.
-struct JobAndCluster {
-  state::Job job;
-  std::string cluster;
-  /// The jobs that a queued job waits for; absent if they are unknown.
-  std::optional<std::vector<std::string>> waits_for{};
-};
-/// A view has all of its parts, or its document alone, which needs no table unless it is sorted.
-enum class ViewParts : std::uint8_t { all, document };
-View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now,
-             ViewParts parts = ViewParts::all);
-
-/// A job in a table, which shows a part of its record or nothing of it.
-struct JobRow {
-  state::JobLine line;
-  std::string_view state;  ///< See state_word().
-  std::string cluster;
-  std::vector<std::string> waits_for{};  ///< See JobAndCluster.
-};
-JobRow row_of(const JobAndCluster& shown);
-
-enum class JobColumns : std::uint8_t { usual, all };
-
-/// The rows of a table of jobs, and the lines of a list of their names. Thousands of jobs are not
-/// kept beside it.
-class JobTable {
- public:
-  JobTable(state::TimePoint now, JobColumns columns);
-
-  std::size_t size() const noexcept { return view_.table.rows.size(); }
-  void add(const JobRow& job);
-  void replace(std::size_t index, const JobRow& job);
-  /// Returns the view, whose document is empty.
-  View take() && { return std::move(view_); }
-
- private:
-  std::vector<Cell> cells_of(const JobRow& job);
-  /// Returns the nodes of a request in little space. Folds each list of names once, since many jobs
-  /// have the same one.
-  const std::string& nodes_of(const state::ListedRequest& request);
-
-  state::TimePoint now_;
-  JobColumns columns_;
-  View view_{};
-  std::vector<std::string> names_{};  ///< The nodes that were folded last.
-  std::string folded_{};
-};
 
 /// Returns the view of one cluster, node or job. Its `described` part is for people.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);
