@@ -98,6 +98,15 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a rank that ended well while others needed it is named with the first that failed") {
+  JobReport seen = report({rank(0, 0, 0, 5, false), rank(1, 5, 0, 7, false)}, job(5));
+  seen.ranks[1].blames = 0;
+  CHECK(decide(seen).reason ==
+        "rank 1 on demo-1: exited with 5, because rank 0 on demo-0 had ended before (exit code 0)");
+  seen.ranks[0].told = true;
+  CHECK(decide(seen).reason == "rank 1 on demo-1: exited with 5");
+}
+
 TEST_CASE("a launcher that fails beside a full directory of temporary files names it") {
   JobReport seen = report({}, job(213));
   seen.launcher_tail = "PMIX_ERR_FILE_WRITE_FAILURE";
