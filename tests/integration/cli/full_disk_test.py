@@ -129,7 +129,9 @@ def test_a_job_on_a_nearly_full_disk_fails_for_that(user):
         done = user.run(*run, code=None)
         if done.returncode != 0:
             assert_in("pace left", done.err, f"{left} KiB: {done.returncode} {done.err}")
-            assert_equal(done.returncode, 4, f"{left} KiB: {done.err}")
+            # A program that has begun, and could not write, fails by itself.
+            code = 1 if "failed: rank" in done.err else 4
+            assert_equal(done.returncode, code, f"{left} KiB: {done.err}")
         (disk / "ballast").unlink()
 
 
