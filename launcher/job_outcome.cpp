@@ -87,7 +87,7 @@ std::string failure_of(const RankEnd& rank, const JobReport& report) {
   return describe(rank.how) + (rank.out_of_memory ? " (out of memory)" : "");
 }
 
-/// Returns why a rank has failed if it blames one that had ended well, and is no failure itself.
+/// Returns why a rank has failed if it blames one that had ended well.
 std::string of_early_end(const RankEnd& failed, const JobReport& report) {
   const auto is_blamed = [&](const RankEnd& one) {
     return failed.blames == one.rank && one.how.ok() && !one.told;
@@ -140,7 +140,7 @@ std::string with_words(const std::string& reason, std::string_view words) {
 }
 
 /// Returns the outcome if a rank has called MPI_Abort, or an error of MPI has ended the job. The
-/// rank itself then ends by a signal, like all others. MPI_Abort with code 0 is no success either:
+/// rank itself then ends by a signal, like all others. MPI_Abort with code 0 fails a job, too:
 /// ranks were killed.
 JobOutcome of_abort(const MpiAbort& abort, const JobEnd& end, const JobReport& report) {
   const int own = end.how.shell_code() != 0 ? end.how.shell_code() : abort.code & 0xff;

@@ -130,7 +130,7 @@ def test_a_job_on_a_nearly_full_disk_fails_for_that(user):
         if done.returncode != 0:
             assert_in("pace left", done.err, f"{left} KiB: {done.returncode} {done.err}")
             # A program that has begun, and could not write, fails by itself.
-            code = 1 if "failed: rank" in done.err else 4
+            code = 1 if "exited with 1;" in done.err else 4
             assert_equal(done.returncode, code, f"{left} KiB: {done.err}")
         (disk / "ballast").unlink()
 
