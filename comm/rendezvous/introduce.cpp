@@ -353,6 +353,11 @@ struct FurtherNetworks {
   const std::vector<Endpoint>& theirs;
 };
 
+/// Returns all addresses of this machine; none for ranks with one network, which has no order.
+std::vector<LocalAddress> addresses_for_order(const Wishes& wishes) {
+  return wishes.further.empty() ? std::vector<LocalAddress>{} : all_addresses_of_machine();
+}
+
 /// Throws ErrorKind::usage if this rank and the one behind `socket` name their networks in another
 /// order. `of_machine` are all addresses of this machine.
 void check_order(Rank rank, int socket, const FurtherNetworks& further,
@@ -382,11 +387,9 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   FurtherSockets sockets = sockets_for(ranks);
   Unreached unreached;
   Objection objection;
-
   const Introduction mine = introduction_of(ways_to_this_rank(ways, wishes), wishes);
   const std::vector<Introduction> introductions = exchange_introductions(round, ranks, mine);
-  const auto of_machine =
-      wishes.further.empty() ? std::vector<LocalAddress>{} : all_addresses_of_machine();
+  const auto of_machine = addresses_for_order(wishes);
   round.for_others([&](std::size_t r) {
     const Introduction& theirs = introductions[r];
     check_shared_wishes(theirs, {static_cast<int>(r)}, mine);
