@@ -1,5 +1,5 @@
 // The hosts of the user's own that leave a cluster: logins there no longer get its environment, and
-// the user is told what stays.
+// what stays there is named.
 #pragma once
 
 #include <span>

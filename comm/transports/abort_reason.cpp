@@ -44,7 +44,7 @@ CausedError error_of_abort(std::span<const std::byte> reason, Rank from) {
   std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
   const Error error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
                     said_by(text, from));
-  // Where ranks differ, the one that has seen it first is no more the cause than any other.
+  // If ranks differ, the one that has seen it first is no more the cause than any other.
   if (error.kind() == ErrorKind::usage) return error;
   return {error, culprit_in(reason, from)};
 }

@@ -112,7 +112,7 @@ class TransportEvents {
   /// is ErrorKind::remote too.
   virtual void lost(Rank peer, const Error& error) = 0;
 
-  /// Returns what a peer is told whose message is refused with `error`: the cause as far as this
+  /// Returns the cause that is sent to a peer whose message is refused with `error`: as far as this
   /// rank knows it. A peer in another call has sent a message of another length, for example.
   virtual CausedError cause_of_refusal(Rank peer, const Error& error) const {
     return {error.during(name_of(peer)), peer};

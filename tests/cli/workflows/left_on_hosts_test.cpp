@@ -2,47 +2,18 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/program/context.hpp"
 #include "envs/environments/record.hpp"
-#include "fakes/fake_ssh.hpp"
+#include "fakes/hosts_context.hpp"
 #include "state/directory.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
-using fastgpu::test::FakeReply;
-using fastgpu::test::FakeSsh;
-
-/// The program on a machine whose hosts answer all calls.
-class HostsContext final : public Context {
- public:
-  HostsContext(Ui& ui, Cancel& cancel)
-      : Context(ui, cancel, [](const char*) { return std::nullopt; }) {}
-
-  const remote::AgentProgram& agent() override { return agent_; }
-
-  std::string silent_host{};
-  std::vector<std::string> asked{};  ///< "HOST: COMMAND"
-
- protected:
-  std::unique_ptr<ssh::Client> make_ssh() override {
-    return std::make_unique<FakeSsh>([this](const FakeSsh::Seen& seen) {
-      asked.push_back(seen.host + ": " + seen.command);
-      FakeReply reply;
-      if (seen.host == silent_host)
-        reply.failure = Error(ErrorKind::transient, seen.host + ": connection timed out");
-      return reply;
-    });
-  }
-
- private:
-  remote::AgentProgram agent_{"/dev/null", {"0123456789abcdef"}, {}};
-};
+using fastgpu::test::HostsContext;
 
 /// A cluster of the hosts one and two with two environments, of which train is active.
 struct Hosts {

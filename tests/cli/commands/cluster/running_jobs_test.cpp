@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/program/context.hpp"
-#include "fakes/fake_ssh.hpp"
+#include "fakes/hosts_context.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_store.hpp"
 #include "state/directory.hpp"
@@ -23,34 +22,18 @@ using fastgpu::test::FakeReply;
 using fastgpu::test::FakeSsh;
 using state::JobState;
 
-/// The program on a machine whose hosts answer from a script.
-class LabContext final : public Context {
+/// Hosts of which one answers for Slurm.
+class LabContext final : public test::HostsContext {
  public:
-  LabContext(Ui& ui, Cancel& cancel)
-      : Context(ui, cancel, [](const char*) { return std::nullopt; }) {}
+  using HostsContext::HostsContext;
 
-  const remote::AgentProgram& agent() override { return agent_; }
-
-  std::string silent_host{};
-  std::string slurm_nodes{};         ///< The nodes that Slurm names for each of its jobs.
-  std::vector<std::string> asked{};  ///< "HOST: COMMAND"
+  std::string slurm_nodes{};  ///< The nodes that Slurm names for each of its jobs.
 
  protected:
-  std::unique_ptr<ssh::Client> make_ssh() override {
-    return std::make_unique<FakeSsh>([this](const FakeSsh::Seen& seen) {
-      asked.push_back(seen.host + ": " + seen.command);
-      FakeReply reply;
-      if (seen.command.find(" sh state ") != std::string::npos)
-        reply.out =
-            "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:0 NodeList=" + slurm_nodes + "\n";
-      if (seen.host == silent_host)
-        reply.failure = Error(ErrorKind::transient, seen.host + ": connection timed out");
-      return reply;
-    });
+  void answer(const FakeSsh::Seen& seen, FakeReply& reply) override {
+    if (seen.command.find(" sh state ") != std::string::npos)
+      reply.out = "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:0 NodeList=" + slurm_nodes + "\n";
   }
-
- private:
-  remote::AgentProgram agent_{"/dev/null", {"0123456789abcdef"}, {}};
 };
 
 /// A cluster of the hosts one, two and three, and its jobs.
