@@ -87,9 +87,9 @@ class Gradients {
     check(fgc_gradients_load(get(), state.data(), state.size()));
   }
 
-  /// Sets a handler for sentences about ranks that are late and gradients that are not finite, in
-  /// place of stderr. It is called within the calls above; it makes none of them, and throws
-  /// nothing.
+  /// Sets a handler for sentences about ranks that are late and gradients of this rank that are not
+  /// finite, in place of stderr. It is called within the calls above; it makes none of them, and
+  /// throws nothing.
   void on_warning(std::function<void(const char*)> handler) {
     handler_.set(fgc_gradients_on_warning, get(), std::move(handler));
   }
