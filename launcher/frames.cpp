@@ -1,5 +1,7 @@
 #include "launcher/frames.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 

@@ -1,6 +1,7 @@
 // The listener for what happens in a job that is followed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -12,6 +12,7 @@
 #include <gloo/transport/tcp/device.h>
 
 #include <chrono>
+#include <memory>
 
 #include "base/error.hpp"
 #include "base/names.hpp"

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <tuple>
 
 #include "base/base64.hpp"
 #include "base/numbers.hpp"

@@ -1,5 +1,7 @@
 #include "envs/environments/nodes.hpp"
 
+#include <memory>
+
 #include "base/outcome.hpp"
 #include "base/pulse.hpp"
 #include "process/capture.hpp"

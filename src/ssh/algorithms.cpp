@@ -1,5 +1,6 @@
 #include "ssh/algorithms.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "agent/protocol/start_lines.hpp"
 #include "support/agent_process.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
 
 #include "comm/kernels/pack.hpp"

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>

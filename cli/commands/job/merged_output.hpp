@@ -1,6 +1,7 @@
 // The output of several nodes in the order in which it was written.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>

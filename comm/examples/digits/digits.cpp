@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 
 #include "base/numbers.hpp"
 #include "base/unique_fd.hpp"

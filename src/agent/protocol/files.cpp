@@ -1,5 +1,6 @@
 #include "agent/protocol/files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "support/failure.hpp"
 
 namespace fastgpu::cli {
