@@ -10,7 +10,7 @@ namespace fastgpu::comm::fabric {
 namespace {
 
 constexpr std::size_t kMaxProvider = sizeof(FabricOffer::provider) - 1;
-constexpr std::size_t kFixed = 1 + 4 + 1 + 1 + 8 + 1;
+constexpr std::size_t kFixed = 1 + 4 + 1 + 1 + 8 + 8 + 1;
 static_assert(kFixed + kMaxProvider + kMaxAddress <= kMaxCard);
 
 [[noreturn]] void refuse() {
@@ -34,6 +34,7 @@ std::vector<std::byte> encode(const Card& card) {
       .put(static_cast<std::uint8_t>(card.put))
       .put(static_cast<std::uint8_t>(card.is_hardware))
       .put(card.token)
+      .put(card.scope)
       .put(static_cast<std::uint8_t>(card.address.size()))
       .put(card.address);
   return bytes;
@@ -49,6 +50,7 @@ Card decode_card(std::span<const std::byte> bytes) {
   const auto put = in.get<std::uint8_t>();
   const auto hardware = in.get<std::uint8_t>();
   card.token = in.get<std::uint64_t>();
+  card.scope = in.get<std::uint64_t>();
   const auto address = in.get_bytes(in.get<std::uint8_t>());
   card.address.assign(address.begin(), address.end());
   const std::size_t length = kFixed + card.provider.size() + card.address.size();

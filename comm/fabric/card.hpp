@@ -18,6 +18,7 @@ struct Card {
   Put put = Put::none;
   bool is_hardware = false;
   std::uint64_t token = 0;  ///< Every frame to this endpoint carries it.
+  std::uint64_t scope = 0;  ///< Traits::scope.
   std::vector<std::byte> address{};
 };
 

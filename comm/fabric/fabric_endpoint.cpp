@@ -18,6 +18,7 @@
 #include "comm/common/process_environment.hpp"
 #include "comm/fabric/fabric_library.hpp"
 #include "comm/fabric/left_files.hpp"
+#include "comm/fabric/shm_scope.hpp"
 
 namespace fastgpu::comm::fabric {
 namespace {
@@ -261,6 +262,7 @@ std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const F
   PortTraits port_traits;
   const bool is_shm = std::string_view(offer.provider) == "shm";
   if (is_shm) remove_left_files();
+  if (is_shm) traits.scope = own_shm_scope();
   int error = EBUSY;
   for (int tries = 0; error == EBUSY && tries < kOpenTries; ++tries)
     error = library->open(found.offers(), index, site.ranks, &port, &port_traits);

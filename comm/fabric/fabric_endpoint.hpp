@@ -38,6 +38,9 @@ struct Traits {
   std::string provider{};
   std::string device{};
   std::uint32_t protocol = 0;
+  /// A number of the processes that a provider for one host reaches, all of which have the same
+  /// one. 0 for providers that reach other hosts.
+  std::uint64_t scope = 0;
   Put put = Put::none;
   bool is_hardware = false;
   bool needs_local = false;          ///< Memory of any operation must be registered.

@@ -33,6 +33,7 @@ std::string kind_of_address(std::size_t bytes) {
 struct Mismatch {
   std::string reason{};
   std::string remedy = "Set the same FASTGPU_COMM_FABRIC for all ranks";
+  bool is_of_scope = false;  ///< Both have the provider, which does not reach so far.
 };
 
 Mismatch mismatch_of(const FabricTransport* fabric, const Introduction& theirs) {
@@ -40,7 +41,11 @@ Mismatch mismatch_of(const FabricTransport* fabric, const Introduction& theirs) 
   const std::string here = provider_of(fabric);
   const Mismatch providers{.reason = there + " there, " + here + " here"};
   if (there != here || fabric == nullptr) return providers;
-  const std::size_t theirs_has = fabric::decode_card(card_in(theirs, 0)).address.size();
+  const fabric::Card card = fabric::decode_card(card_in(theirs, 0));
+  if (card.scope != fabric->traits().scope)
+    return {here + " reaches only ranks in the same PID namespace and with the same /dev/shm",
+            "Set FASTGPU_COMM_FABRIC=tcp for all ranks", true};
+  const std::size_t theirs_has = card.address.size();
   const std::size_t ours_has = fabric->card().address.size();
   if (theirs_has == ours_has) return providers;
   return {here + " has addresses of two kinds, " + kind_of_address(theirs_has) + " there, " +
@@ -88,13 +93,16 @@ std::string lack_between(const FabricAttempt& fabric, const Introduction& theirs
 
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs) {
-  if (wishes.fabric.need != fabric::FabricNeed::must) return;
-  const std::string wanted = wishes.transport == NetworkTransport::hybrid ? "hybrid" : "fabric";
   const Mismatch mismatch = mismatch_of(fabric, theirs);
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_TRANSPORT is '" + wanted + "', but rank " +
-                                    std::to_string(rank.value) +
-                                    " is not reached by one: " + mismatch.reason + ". " +
-                                    mismatch.remedy + ", or FASTGPU_COMM_TRANSPORT=tcp");
+  const bool is_must = wishes.fabric.need == fabric::FabricNeed::must;
+  if (!is_must && !mismatch.is_of_scope) return;
+  const std::string wanted = wishes.transport == NetworkTransport::hybrid ? "hybrid" : "fabric";
+  const std::string wish = is_must ? "FASTGPU_COMM_TRANSPORT is '" + wanted + "'"
+                                   : "FASTGPU_COMM_FABRIC is '" + fabric->traits().provider + "'";
+  throw Error(ErrorKind::usage, wish + ", but rank " + std::to_string(rank.value) +
+                                    " is not reached by " + (is_must ? "one: " : "it: ") +
+                                    mismatch.reason + ". " + mismatch.remedy +
+                                    ", or FASTGPU_COMM_TRANSPORT=tcp");
 }
 
 std::string reason_for_tcp(Rank rank, const FabricAttempt& fabric, const Introduction& theirs) {

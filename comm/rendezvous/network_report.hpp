@@ -26,7 +26,7 @@ std::string lack_between(const FabricAttempt& fabric, const Introduction& theirs
                          const Wishes& wishes);
 
 /// Throws ErrorKind::usage, on both sides, where a fabric is a must and two ranks have none
-/// together.
+/// together, and where they have a provider, which only the user names, that reaches less far.
 void check_fabric(const Wishes& wishes, Rank rank, const FabricTransport* fabric,
                   const Introduction& theirs);
 

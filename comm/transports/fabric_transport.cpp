@@ -81,6 +81,7 @@ fabric::Card FabricTransport::card() const {
           .put = traits().put,
           .is_hardware = traits().is_hardware,
           .token = token_,
+          .scope = traits().scope,
           .address = endpoint_->address()};
 }
 
@@ -88,6 +89,7 @@ fabric::Card FabricTransport::card() const {
 
 bool FabricTransport::connect(Rank rank, const fabric::Card& card) {
   if (card.provider != traits().provider || card.protocol != traits().protocol) return false;
+  if (card.scope != traits().scope) return false;
   const auto number = endpoint_->add_peer(card.address);
   if (!number) return false;
   auto peer = std::make_unique<FabricPeer>();

@@ -75,7 +75,20 @@ fi
 # The provider shm names its files by process ids. In PID namespaces of their own the ranks of each run have the same ids,
 # so the files of a killed rank are in the way of the next run.
 alone() { env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC=shm FASTGPU_COMM_FABRIC_PUT=a timeout 60 unshare --pid --fork --mount-proc "$@"; }
+# apart VARIABLE=VALUE...: two ranks, each in a PID namespace of its own; prints what they print. Exits as the first one.
+apart() {
+  local port=$((20000 + $$ % 10000)) second status
+  alone env "$@" "$ranks" compare 2 1 1 127.0.0.1 "$port" 2>&1 & second=$!
+  alone env "$@" "$ranks" compare 2 0 1 127.0.0.1 "$port" 2>&1; status=$?
+  wait "$second"
+  return "$status"
+}
 if alone true 2>/dev/null; then
+  output=$(apart); status=$?
+  words="is not reached by one: shm reaches only ranks in the same PID namespace and with the same /dev/shm. Set FASTGPU_COMM_FABRIC=tcp"
+  [[ $status = 1 && $output == *"rank 0: "*"rank 1 $words"* && $output == *"rank 1: "*"rank 0 $words"* ]] ||
+    { printf '%s\nranks in two PID namespaces by shm: exited with %s, without: %s\n' "$output" "$status" "$words" >&2; failed=1; }
+  apart FASTGPU_COMM_FABRIC=tcp || { echo "ranks in two PID namespaces by tcp failed" >&2; failed=1; }
   for _ in 1 2 3; do alone "$ranks" kill 3 >/dev/null 2>&1; done
   alone "$ranks" compare 3 || { echo "files of killed ranks are in the way" >&2; failed=1; }
 fi

@@ -86,6 +86,7 @@ TEST_CASE("the card of an endpoint is read as it was written, and nothing else i
                           .put = fabric::Put::delivered,
                           .is_hardware = true,
                           .token = 5,
+                          .scope = 6,
                           .address = std::vector<std::byte>(fabric::kMaxAddress, std::byte{9})};
   const std::vector<std::byte> bytes = encode(card);
   CHECK(bytes.size() <= fabric::kMaxCard);
@@ -95,6 +96,7 @@ TEST_CASE("the card of an endpoint is read as it was written, and nothing else i
   CHECK(read.put == fabric::Put::delivered);
   CHECK(read.is_hardware);
   CHECK(read.token == 5);
+  CHECK(read.scope == 6);
   CHECK(read.address == card.address);
   for (std::size_t length = 0; length < bytes.size(); ++length)
     CHECK(failure_of([&] { fabric::decode_card(std::span(bytes).first(length)); }).kind() ==

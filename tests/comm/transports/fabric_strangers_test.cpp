@@ -68,6 +68,15 @@ TEST_CASE("an endpoint whose address is of another kind is not connected to") {
   CHECK_FALSE(third.reaches({1}));
 }
 
+TEST_CASE("an endpoint that the provider does not reach is not connected to") {
+  const auto wire = std::make_shared<FabricWire>();
+  FabricTransport own({0}, 2, wire->endpoint());
+  fabric::Card card = FabricTransport({1}, 2, wire->endpoint()).card();
+  card.scope = own.card().scope + 1;
+  CHECK_FALSE(own.connect({1}, card));
+  CHECK_FALSE(own.reaches({1}));
+}
+
 TEST_CASE("what comes from no rank of the job is ignored") {
   Victim victim;
   std::mt19937 random(7);
