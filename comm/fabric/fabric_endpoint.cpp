@@ -206,32 +206,46 @@ std::string lack_of(const RdmaDevices& devices, const FabricSettings& settings) 
   return obstacle.empty() ? kNoProvider : obstacle;
 }
 
-/// Returns what there is in place of what the user has named: devices, "net on eth0, net on lo", or
-/// providers, "net, shm". Empty if there is nothing.
-std::string others_than(const FabricSettings& settings, const Found& found,
-                        const FabricLibrary& library, int ranks) {
+/// Returns whether only a device of hardware will do, whatever the provider.
+bool wants_hardware(const FabricSettings& settings) noexcept {
+  return settings.provider.empty() && settings.need != FabricNeed::must;
+}
+
+/// Returns the devices that there are in place of the missing one, "net on eth0, net on lo".
+std::string other_devices(const FabricSettings& settings, const Found& found) {
   std::set<std::string> names;
   for (const FabricOffer& offer : found.all())
-    names.insert(name_of(offer));
-  if (!names.empty() || settings.provider.empty()) return joined(names);
-  FabricSettings any = settings;
-  any.provider.clear();
-  const Found all(library, any, ranks);
+    if (offer.is_hardware != 0 || !wants_hardware(settings)) names.insert(name_of(offer));
+  return joined(names);
+}
+
+/// Returns the providers that there are in place of the one that the user has named, "net, shm".
+std::string other_providers(FabricSettings settings, const FabricLibrary& library, int ranks) {
+  if (settings.provider.empty()) return {};
+  settings.provider.clear();
+  std::set<std::string> names;
+  const Found all(library, settings, ranks);
   for (const FabricOffer& offer : all.all())
     names.insert(offer.provider);
   return joined(names);
 }
 
 /// Returns the error for a provider or device that the user has named, and that is not there.
-Error nothing_found(const FabricSettings& settings, const std::string& others,
-                    const RdmaDevices& devices) {
-  std::string text = settings.provider.empty() ? "no provider of libfabric"
-                                               : "no '" + printable(settings.provider) + "'";
-  if (!settings.device.empty()) text += " on '" + printable(settings.device) + "'";
+Error nothing_found(const FabricSettings& settings, const Found& found,
+                    const FabricLibrary& library, int ranks, const RdmaDevices& devices) {
+  std::string text = wants_hardware(settings)    ? "no RDMA device"
+                     : settings.provider.empty() ? "no provider of libfabric"
+                                                 : "no '" + printable(settings.provider) + "'";
+  if (!settings.device.empty())
+    text += (wants_hardware(settings) ? " '" : " on '") + printable(settings.device) + "'";
   text += " is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE)";
-  if (!others.empty()) text += ": there is " + others;
-  if (!devices.ports.empty() && !is_software_provider(settings.provider))
+  const std::string others = other_devices(settings, found);
+  const std::string there_is = others.empty() ? other_providers(settings, library, ranks) : others;
+  if (!there_is.empty()) text += ": there is " + there_is;
+  if (others.empty() && !devices.ports.empty() && !is_software_provider(settings.provider))
     text += "; " + lack_of(devices, settings);
+  if (wants_hardware(settings))
+    text += "; a provider in software is taken if FASTGPU_COMM_FABRIC names it";
   if (const auto wanted = process_environment()("FI_PROVIDER"))
     text += "; FI_PROVIDER is '" + printable(*wanted) + "', which may hide it";
   return {ErrorKind::not_found, text};
@@ -243,10 +257,6 @@ Put put_of(const FabricOffer& offer, const FabricSettings& settings, std::uint32
   throw Error(ErrorKind::usage, "FASTGPU_COMM_FABRIC_PUT is '" +
                                     std::string(name_of(*settings.put)) + "', which " +
                                     name_of(offer) + " cannot do");
-}
-
-bool is_asked_for(const FabricSettings& settings) noexcept {
-  return settings.need == FabricNeed::must || !settings.provider.empty();
 }
 
 std::unique_ptr<FabricEndpoint> open_offer(const FabricLibrary& library, const Found& found,
@@ -289,8 +299,7 @@ OpenedEndpoint open_wanted(const FabricSettings& settings, const FabricSite& sit
   const std::string nearest =
       nearest_device(devices, neighbour_of(settings.gpu, current_gpu()), site.turn);
   const auto index = choose(found.all(), settings, site.near, nearest);
-  if (!index)
-    throw nothing_found(settings, others_than(settings, found, library, site.ranks), devices);
+  if (!index) throw nothing_found(settings, found, library, site.ranks, devices);
   const bool is_named = !settings.provider.empty() || !settings.device.empty();
   const bool is_hardware = found.all()[*index].is_hardware != 0;
   return {.endpoint = open_offer(library, found, *index, settings, site),

@@ -76,6 +76,12 @@ std::optional<Put> put_named(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+bool is_asked_for(const FabricSettings& settings) noexcept {
+  return settings.need == FabricNeed::must ||
+         (settings.need == FabricNeed::welcome &&
+          (!settings.provider.empty() || !settings.device.empty()));
+}
+
 bool is_meant(std::string_view provider, std::string_view wanted) noexcept {
   return provider == wanted || provider.substr(0, provider.find(';')) == wanted;
 }

@@ -55,6 +55,10 @@ struct FabricSettings {
   bool is_required = false;
 };
 
+/// Returns whether the user has named what is to carry messages. Then its absence is an error, also
+/// where a fabric is only welcome.
+bool is_asked_for(const FabricSettings& settings) noexcept;
+
 /// Returns whether a provider's full name is meant by `wanted`: "verbs" means "verbs;ofi_rxm" too.
 bool is_meant(std::string_view provider, std::string_view wanted) noexcept;
 

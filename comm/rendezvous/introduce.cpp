@@ -149,11 +149,6 @@ bool agree(Rank rank, std::byte ways, const TriedWays& tried) {
   return ways != std::byte{};
 }
 
-/// Returns whether the user has named what is to carry messages.
-bool is_asked_for(const Wishes& wishes) {
-  return wishes.fabric.need == fabric::FabricNeed::must || !wishes.fabric.provider.empty();
-}
-
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
 constexpr auto kMeetTimeout = std::chrono::seconds(20);
 
@@ -414,7 +409,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   const auto failed = [&](Rank rank, const std::string& why) {
     const std::string text = name_of(rank) + ": " + why;
     objection.keep_error_of(round.name_of(static_cast<std::size_t>(rank.value)), [&] {
-      if (is_asked_for(wishes)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+      if (is_asked_for(wishes.fabric)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
     });
     unreached.add(rank, text, ": " + text);
   };

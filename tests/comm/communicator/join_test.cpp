@@ -83,8 +83,9 @@ TEST_CASE("ranks that share no memory are refused if a fabric is required and mi
     run_ranks(ranks, [&](Connections& rank) {
       const Wishes wishes{
           .shared_memory = shared_memory,
-          .fabric = {
-              .need = fabric::FabricNeed::welcome, .device = "of no machine", .is_required = true}};
+          .fabric = {.need = fabric::FabricNeed::welcome,
+                     .plugin = "/of/no/machine.so",
+                     .is_required = true}};
       try {
         introduce(rank, wishes, Deadline(kLong));
       } catch (const Error& e) {

@@ -25,6 +25,9 @@ says "but only net, which uses no such device, carries messages to rank " FASTGP
     FASTGPU_COMM_REQUIRE=fabric FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER= -- automatic 2
 says "no 'net' on 'eth77' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE): there is " \
   FASTGPU_COMM_FABRIC=net FASTGPU_COMM_FABRIC_DEVICE=eth77 -- compare 2
+[ -e /sys/class/infiniband ] ||
+  says "no RDMA device 'lo' is usable here (FASTGPU_COMM_FABRIC, FASTGPU_COMM_FABRIC_DEVICE); a provider in software is taken if FASTGPU_COMM_FABRIC names it" \
+    FASTGPU_COMM_FABRIC_DEVICE=lo -- automatic 2
 says "FASTGPU_COMM_FABRIC_PUT is 'd', not one of auto, a, b, c, none" FASTGPU_COMM_FABRIC_PUT=d -- compare 2
 says "FASTGPU_COMM_TRANSPORT is 'fabric', but rank 1 is not reached by one: tcp;ofi_rxm there, net here" \
   FASTGPU_COMM_FABRIC=net FABRIC_RANKS_PROVIDER='tcp;ofi_rxm' -- differ 2

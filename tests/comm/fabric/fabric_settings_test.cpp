@@ -99,6 +99,14 @@ TEST_CASE("a provider is named in full, or without its layer") {
   CHECK(named("ne").empty());
 }
 
+TEST_CASE("a provider or a device that is named is asked for, unless no fabric is wanted") {
+  CHECK(is_asked_for({.need = FabricNeed::must}));
+  CHECK_FALSE(is_asked_for({.need = FabricNeed::welcome}));
+  CHECK(is_asked_for({.need = FabricNeed::welcome, .provider = "net"}));
+  CHECK(is_asked_for({.need = FabricNeed::welcome, .device = "mlx5_0"}));
+  CHECK_FALSE(is_asked_for({.need = FabricNeed::none, .device = "mlx5_0"}));
+}
+
 TEST_CASE("bytes are put in the best way that a provider has") {
   FabricOffer one = offer("verbs;ofi_rxm", "mlx5_0", "", true);
   one.data_bytes = 4;
