@@ -409,7 +409,8 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
   const auto failed = [&](Rank rank, const std::string& why) {
     const std::string text = name_of(rank) + ": " + why;
     objection.keep_error_of(round.name_of(static_cast<std::size_t>(rank.value)), [&] {
-      if (is_asked_for(wishes.fabric)) throw Error(ErrorKind::remote, "the fabric does not reach " + text);
+      if (is_asked_for(wishes.fabric))
+        throw Error(ErrorKind::remote, "the fabric does not reach " + text);
     });
     unreached.add(rank, text, ": " + text);
   };

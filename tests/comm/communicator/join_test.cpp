@@ -81,11 +81,10 @@ TEST_CASE("ranks that share no memory are refused if a fabric is required and mi
     auto ranks = sockets_in_process(2, kLong);
     std::vector<std::optional<Error>> refusals(2);
     run_ranks(ranks, [&](Connections& rank) {
-      const Wishes wishes{
-          .shared_memory = shared_memory,
-          .fabric = {.need = fabric::FabricNeed::welcome,
-                     .plugin = "/of/no/machine.so",
-                     .is_required = true}};
+      const Wishes wishes{.shared_memory = shared_memory,
+                          .fabric = {.need = fabric::FabricNeed::welcome,
+                                     .plugin = "/of/no/machine.so",
+                                     .is_required = true}};
       try {
         introduce(rank, wishes, Deadline(kLong));
       } catch (const Error& e) {
