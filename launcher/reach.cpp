@@ -40,12 +40,44 @@ std::vector<std::size_t> asked_by(std::size_t place, std::size_t nodes) {
   return asked;
 }
 
+/// Returns the MTU of the interface that has an address of a node; 0 if it is unknown.
+int mtu_of(const std::string& address, const agent::JobNodeFacts& facts) {
+  for (std::size_t i = 0; i < std::min(facts.addresses.size(), facts.mtus.size()); ++i)
+    if (facts.addresses[i].substr(0, facts.addresses[i].find('/')) == address) return facts.mtus[i];
+  return 0;
+}
+
+constexpr const char* kSizeAdvice =
+    " are lost on the way, and smaller ones arrive: connections would hang; give all interfaces, "
+    "tunnels and switches between the nodes one MTU, and let ICMP pass "
+    "(FASTGPU_NETWORK_CHECK=false "
+    "starts the job without this check)";
 constexpr const char* kAdvice =
     "; ranks need every port between the nodes: check their firewalls (FASTGPU_NETWORK_CHECK=false "
     "starts the job without this check)";
 constexpr const char* kSshAdvice =
     "; the nodes start ranks on each other over SSH: check the firewall there; if the others reach "
     "a host at another address, set its `inner` in the cluster file";
+
+/// Returns a sentence on the first two nodes between which large packets get lost; empty if there
+/// are none.
+std::string lost_packets(const JobFilesRequest& request, std::span<const std::string> addresses,
+                         std::span<const ReachAnswer> answers) {
+  const auto name = [&](std::size_t place) { return request.nodes[place].ranks.node.value; };
+  for (const ReachAnswer& answer : answers) {
+    const agent::Records records(answer.text, "reach-nodes");
+    for (const std::string& line : records.all("loses")) {
+      const std::size_t space = std::min(line.find(' '), line.size());
+      const auto place = std::ranges::find(addresses, line.substr(0, space));
+      if (place == addresses.end()) continue;
+      const auto other = static_cast<std::size_t>(place - addresses.begin());
+      return "packets of " + printable(line.substr(std::min(space + 1, line.size())), 20) +
+             " bytes from " + name(answer.place) + " to " + name(other) + " at " + *place +
+             kSizeAdvice;
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -72,8 +104,10 @@ std::vector<std::string> reach_words(const JobFilesRequest& request,
         words.insert(words.end(), {"--ssh", ssh_target(request.nodes[other].peer)});
   if (addresses.empty() || asked.empty()) return words;
   words.emplace_back("--");
-  for (const std::size_t other : asked)
-    words.push_back(addresses[other]);
+  for (const std::size_t other : asked) {
+    const int mtu = mtu_of(addresses[other], facts[other]);
+    words.push_back(addresses[other] + (mtu > 0 ? "," + std::to_string(mtu) : ""));
+  }
   return words;
 }
 
@@ -105,6 +139,7 @@ void check_reach(const JobFilesRequest& request, std::span<const agent::JobNodeF
               (is_ssh ? kSshAdvice : kAdvice);
     }
   }
+  if (first.empty()) first = lost_packets(request, addresses, answers);
   if (first.empty()) return;
   if (more > 0) first += "; " + counted(more, "other connection") + " between nodes failed as well";
   throw Error(ErrorKind::remote, first);

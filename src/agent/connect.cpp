@@ -15,21 +15,6 @@ namespace {
 
 constexpr int kBacklog = 1'024;
 
-/// Parses an address. The family is AF_UNSPEC for malformed text.
-sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
-  sockaddr_storage out{};
-  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
-  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-  } else if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-  }
-  return out;
-}
-
 template <class Address>
 UniqueFd listen_at(int family, const Address& address) {
   UniqueFd listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -43,6 +28,20 @@ UniqueFd listen_at(int family, const Address& address) {
 }
 
 }  // namespace
+
+sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
+  sockaddr_storage out{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+  } else if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+  }
+  return out;
+}
 
 std::vector<std::string> addresses_of(const std::string& host, std::chrono::milliseconds timeout) {
   const Cancel never;

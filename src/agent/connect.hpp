@@ -1,6 +1,8 @@
 // Connections to other hosts, begun to see whether they come about.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,6 +15,9 @@ namespace fastgpu::agent {
 /// Returns the addresses of a host, each once; none if its name cannot be resolved. Runs getent,
 /// because this static program cannot use the C library's look-up. Throws ErrorKind::timeout.
 std::vector<std::string> addresses_of(const std::string& host, std::chrono::milliseconds timeout);
+
+/// Parses a numeric address. The family is AF_UNSPEC for malformed text.
+sockaddr_storage parse_address(const std::string& address, std::uint16_t port);
 
 struct ConnectAttempt {
   UniqueFd socket{};

@@ -170,8 +170,10 @@ int run_facts(Arguments arguments) {
       .addresses = {},
       .ssh_address = ssh_address(),
       .ssh_version = ssh_version()};
-  for (const Interface& own : own_interfaces())
+  for (const Interface& own : own_interfaces()) {
     facts.addresses.push_back(own.address);
+    facts.mtus.push_back(own.mtu);
+  }
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
   find_rdma(root, facts);

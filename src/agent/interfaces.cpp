@@ -4,6 +4,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <bit>
@@ -12,6 +14,7 @@
 #include <memory>
 
 #include "base/numbers.hpp"
+#include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -72,6 +75,13 @@ std::optional<Prefixed> parse_prefixed(const std::string& text) {
   return found;
 }
 
+/// Returns the MTU of an interface; 0 if it is unknown.
+int mtu_of(const std::string& interface, int socket) {
+  ifreq request{};
+  interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
+  return ::ioctl(socket, SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
+}
+
 }  // namespace
 
 std::vector<Interface> own_interfaces() {
@@ -80,12 +90,15 @@ std::vector<Interface> own_interfaces() {
   ifaddrs* entries = nullptr;
   if (::getifaddrs(&entries) != 0) return interfaces;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(entries, ::freeifaddrs);
+  const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const ifaddrs* entry = entries; entry != nullptr; entry = entry->ifa_next) {
     const bool is_usable =
         (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
     const std::string address = is_usable ? address_of(*entry) : "";
     if (!address.empty() && interfaces.size() < kMost)
-      interfaces.push_back({.name = entry->ifa_name, .address = address});
+      interfaces.push_back({.name = entry->ifa_name,
+                            .address = address,
+                            .mtu = mtu_of(entry->ifa_name, socket.get())});
   }
   return interfaces;
 }

@@ -11,6 +11,7 @@ namespace fastgpu::agent {
 struct Interface {
   std::string name;     ///< "eth0"
   std::string address;  ///< "10.0.0.7/24"
+  int mtu = 0;          ///< 0 if it is unknown.
 };
 
 /// Returns the addresses of the interfaces that are up, except loopback and link-local ones.

@@ -47,7 +47,7 @@ constexpr std::array kSubcommands = {
                "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]] [--root DIR]",
                run_facts},
     Subcommand{"topology", "", run_topology},
-    Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
+    Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS[,MTU]...]", run_reach_nodes},
     Subcommand{"probe-links", "< ORDER", run_probe_links},
     Subcommand{"put-files",
                "DIR [--facts] [--new-job JOB_DIR] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach "
@@ -69,7 +69,8 @@ constexpr std::array kSubcommands = {
                run_launch},
     Subcommand{"node-ranks", "DIR < ORDERS", run_node_ranks},
     Subcommand{"slurm-start", "DIR", run_slurm_start},
-    Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [-- COMMAND]", run_rank},
+    Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [--own-home] [-- COMMAND]",
+               run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"start-daemon", "[--limit MILLISECONDS] [-x] [-F SSH_CONFIG] HOST COMMAND...",
                run_start_daemon},

@@ -85,6 +85,14 @@ TEST_CASE("RDMA ports survive the way from a node, and those that no kernel has 
   CHECK(failure_of([&] { parse_node_facts(text); }).kind() == ErrorKind::remote);
 }
 
+TEST_CASE("large packets to this machine are not lost") {
+  const ScratchHome home;
+  for (const char* const target : {"127.0.0.1,65536", "127.0.0.1,1500", "::1,1500"}) {
+    const Records answer(run_agent(home, {"reach-nodes", "--", target}).out, "answer");
+    CHECK(answer.all("loses").empty());
+  }
+}
+
 TEST_CASE("a listener that is there is reached, and what is not reached is named") {
   const ScratchHome home;
   CHECK(Records(run_agent(home, {"reach-nodes", "--", "127.0.0.1"}).out, "answer")

@@ -55,6 +55,32 @@ TEST_CASE("where the nodes' own addresses are unknown, only the way to start the
   CHECK(reach_words(nodes.request, nodes.facts, 1).empty());
 }
 
+TEST_CASE("a node knows the MTU of the others' interfaces, where it is known") {
+  Nodes nodes(3);
+  nodes.facts[1].addresses = {"172.17.0.1/16", "10.0.0.2/24"};
+  nodes.facts[1].mtus = {1500, 9000};
+  nodes.facts[2].mtus = {0};
+  CHECK(reach_words(nodes.request, nodes.facts, 0) ==
+        Words{"--ssh", "[fd00::2]:2222", "--", "10.0.0.2,9000", "10.0.0.3"});
+}
+
+TEST_CASE("two nodes between which large packets get lost are named, and what to do") {
+  const Nodes nodes(3);
+  agent::Records records;
+  records.add("loses", "10.0.0.2 1500");
+  const Error e = failure_of([&] {
+    check_reach(nodes.request, nodes.facts,
+                std::vector{answer(0, {}), ReachAnswer{2, records.text()}});
+  });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(mentions(e, "packets of 1500 bytes from n2 to n1 at 10.0.0.2 are lost on the way"));
+  CHECK(mentions(e, "one MTU"));
+  agent::Records foreign;
+  foreign.add("loses", "192.0.2.1 1500");
+  CHECK_NOTHROW(check_reach(nodes.request, nodes.facts,
+                            std::vector{answer(0, {}), ReachAnswer{1, foreign.text()}}));
+}
+
 TEST_CASE("a node alone asks nothing") {
   const Nodes nodes(1);
   CHECK(reach_words(nodes.request, nodes.facts, 0).empty());

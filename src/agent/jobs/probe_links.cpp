@@ -40,13 +40,6 @@ constexpr milliseconds kLargeLimit = 3s;
 constexpr int kRoundTripsAtFirst = 3, kRoundTripsInSlot = 21;
 constexpr std::size_t kMostPlan = 4UL << 20U;
 
-/// Returns the MTU of an interface; 0 if it is unknown.
-int mtu_of(int socket, const std::string& name) {
-  ifreq request{};
-  name.copy(request.ifr_name, IFNAMSIZ - 1);
-  return ::ioctl(socket, SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
-}
-
 /// Returns the speed of an interface's link in megabits; 0 if it is unknown.
 int megabits_of(int socket, const std::string& name) {
   ethtool_cmd order{};
@@ -65,7 +58,7 @@ std::vector<LinkInterface> interfaces_with_links() {
   for (const Interface& own : own_interfaces())
     found.push_back({.name = own.name,
                      .address = own.address,
-                     .mtu = mtu_of(socket.get(), own.name),
+                     .mtu = own.mtu,
                      .megabits = megabits_of(socket.get(), own.name)});
   return found;
 }

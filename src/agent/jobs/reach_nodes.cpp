@@ -14,6 +14,7 @@
 
 #include "agent/connect.hpp"
 #include "agent/files/disk.hpp"
+#include "agent/large_packets.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/records.hpp"
 #include "agent/subcommands.hpp"
@@ -141,9 +142,22 @@ int run_reach_nodes(Arguments arguments) {
     add(parse_listener(*target), probes, answer);
   options.take_flag("--");
   const std::uint16_t port = any_port();
-  for (const std::string& address : options.take_rest())
+  std::vector<LargePacketTarget> targets;
+  for (const std::string& word : options.take_rest()) {
+    const std::size_t comma = std::min(word.find(','), word.size());
+    const std::string address = word.substr(0, comma);
     add({.target = address, .address = address, .port = port}, probes, answer);
+    if (comma < word.size())
+      targets.push_back({address, parse_number<int>(word.substr(comma + 1), "the MTU")});
+  }
   await(probes);
+  std::erase_if(targets, [&](const LargePacketTarget& target) {
+    return std::ranges::none_of(probes, [&](const Probe& probe) {
+      return probe.target == target.address && probe.is_good();
+    });
+  });
+  for (const LostPacket& lost : lost_large_packets(targets))
+    answer.add("loses", lost.address + " " + std::to_string(lost.bytes));
   for (const Probe& probe : probes) {
     const auto is_same_and_good = [&](const Probe& other) {
       return other.target == probe.target && other.is_good();

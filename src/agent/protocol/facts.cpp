@@ -49,6 +49,8 @@ std::string to_text(const JobNodeFacts& facts) {
   if (!facts.torchrun_obstacle.empty()) records.add("torchrun_obstacle", facts.torchrun_obstacle);
   for (const std::string& address : facts.addresses)
     records.add("address", address);
+  for (const int mtu : facts.mtus)
+    records.add("mtu", mtu);
   records.add("ssh_address", facts.ssh_address);
   records.add("ssh_version", facts.ssh_version);
   records.add("rdma_device", facts.rdma_device);
@@ -120,6 +122,17 @@ std::vector<RdmaPort> rdma_ports_in(const Records& records) {
   return ports;
 }
 
+std::vector<int> mtus_in(const Records& records) {
+  std::vector<int> mtus;
+  for (const std::string& text : records.all("mtu")) {
+    const auto mtu = to_number<int>(text);
+    if (!mtu || *mtu < 0)
+      throw Error(ErrorKind::remote, "sends node facts with the MTU '" + printable(text) + "'");
+    mtus.push_back(*mtu);
+  }
+  return mtus;
+}
+
 /// Parses entries such as "0 192.168.100.101"; without an address, "0 ".
 std::vector<NpuDevice> npus_in(const Records& records) {
   std::vector<NpuDevice> npus;
@@ -150,6 +163,7 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .torchrun_obstacle =
               records.all("torchrun_obstacle").empty() ? "" : records.get("torchrun_obstacle"),
           .addresses = records.all("address"),
+          .mtus = mtus_in(records),
           .ssh_address = records.get("ssh_address"),
           .ssh_version = records.get("ssh_version"),
           .rdma_device = records.get("rdma_device"),

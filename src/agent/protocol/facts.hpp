@@ -31,6 +31,8 @@ struct JobNodeFacts {
   std::string torchrun_obstacle{};
   /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};
+  /// The MTUs of these interfaces, in the same order; 0 if one is unknown.
+  std::vector<int> mtus{};
   /// The node's address at which our connection arrived; empty if it is unknown.
   std::string ssh_address{};
   std::string ssh_version{};    ///< The first line of `ssh -V`; empty if it is missing.

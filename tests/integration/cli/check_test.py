@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster, within
@@ -208,7 +209,7 @@ def test_a_firewall_between_nodes_is_found_in_bounded_time(user):
 
 
 @shared_cluster
-def test_another_mtu_and_lost_large_packets_are_found(user):
+def test_another_mtu_is_found(user):
     name = user.two_nodes()
     on(user, 1, "ip link set eth0 mtu 1300")
     try:
@@ -218,6 +219,30 @@ def test_another_mtu_and_lost_large_packets_are_found(user):
     finally:
         on(user, 1, "ip link set eth0 mtu 1500")
     assert_equal(found(checked(user), "mtu"), [], name)
+
+
+@shared_cluster
+def test_large_packets_that_get_lost_are_found_and_a_job_does_not_start(user):
+    name = user.two_nodes()
+    # The limiter drops what is longer than its bucket, as a switch with a smaller MTU does.
+    on(user, 1, "tc qdisc add dev eth0 root tbf rate 1gbit burst 1300 mtu 1300 latency 50ms")
+    lost = f"bytes from {name}-1 to {name}-0 at "
+    try:
+        findings = found(checked(user, code=1), "connections")
+        assert_in("large ones do not", findings[0][2])
+        for more in ((), ("--dry-run",), ("--launcher", "plain")):
+            began = time.monotonic()
+            words = job_words(name, 2, ["true"], *more)
+            user.refused(words, 1, "packets of 1500 " + lost, "give all interfaces, tunnels and")
+            assert_less(time.monotonic() - began, 15)
+    finally:
+        on(user, 1, "tc qdisc del dev eth0 root")
+    # An interface with a smaller MTU is known by both nodes.
+    on(user, 1, "ip link set eth0 mtu 1300")
+    try:
+        user.run(*job_words(name, 2, ["true"]))
+    finally:
+        on(user, 1, "ip link set eth0 mtu 1500")
 
 
 @shared_cluster

@@ -1,0 +1,154 @@
+#include "agent/large_packets.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "agent/connect.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+/// The traceroute range, which firewalls and administrators expect such packets in.
+constexpr int kFirstPort = 33'434;
+constexpr int kLastPort = 33'534;
+
+constexpr Clock::duration kPatience = 300ms;        ///< For the answer to a small packet.
+constexpr Clock::duration kLargePatience = 2400ms;  ///< For that to a large one, in all tries.
+constexpr Clock::duration kFirstPause = 100ms;  ///< Between two tries; the next is twice as long.
+constexpr std::size_t kSmall = 8;
+
+class Way {
+ public:
+  Way(const LargePacketTarget& target, std::uint16_t port) : target_(target) {
+    const sockaddr_storage to = parse_address(target.address, port);
+    is_v6_ = to.ss_family == AF_INET6;
+    socket_ = UniqueFd(::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int whole = is_v6_ ? IPV6_PMTUDISC_DO : IP_PMTUDISC_DO;
+    const bool is_ready =
+        socket_ &&
+        ::setsockopt(socket_.get(), is_v6_ ? IPPROTO_IPV6 : IPPROTO_IP,
+                     is_v6_ ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &whole, sizeof whole) == 0 &&
+        ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+    begin(is_ready ? State::small : State::done);
+  }
+
+  bool is_open() const noexcept { return state_ != State::done; }
+  bool loses_large() const noexcept { return loses_large_; }
+  int descriptor() const noexcept { return socket_.get(); }
+  Clock::time_point next() const noexcept { return std::min(next_try_, deadline_); }
+  LostPacket result() const { return {target_.address, largest()}; }
+
+  /// Takes what the kernel reports, and sends what is due.
+  void progress(Clock::time_point now) {
+    char ignored = 0;
+    while (is_open()) {
+      if (::recv(socket_.get(), &ignored, 1, 0) >= 0) return begin(State::done);  // A program.
+      if (errno == EAGAIN) break;
+      take(errno);
+    }
+    if (!is_open()) return;
+    if (now >= deadline_) return give_up();
+    if (now < next_try_) return;
+    next_try_ = now + pause_;
+    pause_ *= 2;
+    const std::vector<char> bytes(state_ == State::large ? payload() : kSmall);
+    if (::send(socket_.get(), bytes.data(), bytes.size(), 0) < 0 && errno != EAGAIN) take(errno);
+  }
+
+ private:
+  enum class State : std::uint8_t { small, large, small_again, done };
+
+  void begin(State state) {
+    state_ = state;
+    next_try_ = Clock::now();
+    deadline_ = next_try_ + (state == State::large ? kLargePatience : kPatience);
+    pause_ = kFirstPause;
+  }
+
+  void take(int error) {
+    if (error == EMSGSIZE && state_ == State::large) {
+      next_try_ = Clock::now();  // The way has told its size.
+      if (++resized_ > 8) begin(State::done);
+    } else if (error != ECONNREFUSED) {
+      begin(State::done);
+    } else if (state_ == State::small) {
+      begin(largest() > kHeaders ? State::large : State::done);
+    } else {
+      loses_large_ = state_ == State::small_again;
+      begin(State::done);
+    }
+  }
+
+  void give_up() { begin(state_ == State::large ? State::small_again : State::done); }
+
+  /// Returns the bytes of the largest packet that both interfaces, and what is known of the way,
+  /// allow.
+  int largest() const {
+    int mtu = 0;
+    socklen_t size = sizeof mtu;
+    const bool is_known = ::getsockopt(socket_.get(), is_v6_ ? IPPROTO_IPV6 : IPPROTO_IP,
+                                       is_v6_ ? IPV6_MTU : IP_MTU, &mtu, &size) == 0;
+    return is_known ? std::min({mtu, target_.mtu, kLargestPacket}) : 0;
+  }
+  std::size_t payload() const {
+    const int headers = (is_v6_ ? 40 : 20) + 8;
+    return static_cast<std::size_t>(std::max(largest() - headers, 0));
+  }
+
+  static constexpr int kHeaders = 48;
+  static constexpr int kLargestPacket = 65'000;
+
+  LargePacketTarget target_;
+  UniqueFd socket_;
+  bool is_v6_ = false;
+  bool loses_large_ = false;
+  int resized_ = 0;
+  State state_ = State::done;
+  Clock::time_point next_try_{};
+  Clock::time_point deadline_{};
+  Clock::duration pause_ = kFirstPause;
+};
+
+}  // namespace
+
+std::vector<LostPacket> lost_large_packets(std::span<const LargePacketTarget> targets) {
+  std::random_device random;
+  std::uniform_int_distribution<int> ports(kFirstPort, kLastPort);
+  std::vector<Way> ways;
+  for (const LargePacketTarget& target : targets)
+    ways.emplace_back(target, static_cast<std::uint16_t>(ports(random)));
+  for (;;) {
+    std::vector<pollfd> waiting;
+    const auto now = Clock::now();
+    auto next = now + 1h;
+    for (Way& way : ways) {
+      way.progress(now);
+      if (!way.is_open()) continue;
+      waiting.push_back({way.descriptor(), POLLIN, 0});
+      next = std::min(next, way.next());
+    }
+    if (waiting.empty()) break;
+    const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    ::poll(waiting.data(), waiting.size(), static_cast<int>(std::max(pause, 0ms).count()));
+  }
+  std::vector<LostPacket> lost;
+  for (const Way& way : ways)
+    if (way.loses_large()) lost.push_back(way.result());
+  return lost;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,29 @@
+// Ways between nodes on which large packets get lost without a word, as where a switch or a tunnel
+// has a smaller MTU than the nodes, and ICMP is filtered. Connections come about there, and hang.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fastgpu::agent {
+
+struct LargePacketTarget {
+  std::string address;  ///< Numeric.
+  int mtu = 0;          ///< That of its interface.
+};
+
+/// The largest packet that a way should carry, and does not.
+struct LostPacket {
+  std::string address;
+  int bytes = 0;
+};
+
+/// Sends each target UDP packets to a port that nothing uses: the target's kernel refuses every one
+/// that arrives. Returns the targets that refuse small ones, and none as large as both interfaces
+/// allow. A target that refuses no small one, as behind many firewalls, is left out. Takes two
+/// round trips where nothing is lost, a third of a second where nothing is refused, and 3 s where
+/// large packets are lost.
+std::vector<LostPacket> lost_large_packets(std::span<const LargePacketTarget> targets);
+
+}  // namespace fastgpu::agent
