@@ -212,6 +212,9 @@ std::string slurm_files(std::span<const SlurmNode> nodes) {
   text += "SchedulerParameters=batch_sched_delay=0\n";  // Else sbatch's jobs wait up to 3 s.
   text += "SelectTypeParameters=CR_Core\n";
   text += "EnforcePartLimits=ALL\n";  // Else a job that can never run waits for ever.
+  // The controller looks at its queue once a second, and at the end of each job where nodes have an
+  // epilog: submit_job in slurm.sh makes use of that.
+  text += "Epilog=/bin/true\n";
   text += "ReturnToService=2\nSlurmdTimeout=60\nKillWait=30\n";
   if (has_gpus) text += "GresTypes=gpu\n";
   if (std::ranges::any_of(nodes, is_overcommitted)) text += "SlurmdParameters=config_overrides\n";

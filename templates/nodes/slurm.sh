@@ -39,6 +39,23 @@ find_id() {
   id=$(cut -d ';' -f 1 "$job/batch-id")
 }
 
+# Slurm looks at its queue once a second, and at once when a job ends where fastgpu has set it up. There the job is
+# submitted from within another one, which needs one idle CPU, waits for nothing, and ends right after.
+submit_job() {
+  rm -f "$job/submit-error"
+  if [ -e /var/lib/fastgpu-slurm/slurm.conf ]; then
+    code=0
+    # shellcheck disable=SC2016
+    salloc --quiet --immediate --job-name=fastgpu-submit --ntasks=1 --time=1 sh -c 'unset SLURM_CLUSTER_NAME \
+      SLURM_CPUS_ON_NODE SLURM_JOBID SLURM_JOB_ACCOUNT SLURM_JOB_CPUS_PER_NODE SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST \
+      SLURM_JOB_NUM_NODES SLURM_JOB_PARTITION SLURM_JOB_QOS SLURM_NNODES SLURM_NODELIST SLURM_NODE_ALIASES SLURM_NPROCS \
+      SLURM_NTASKS SLURM_SUBMIT_DIR SLURM_SUBMIT_HOST SLURM_TASKS_PER_NODE
+      exec sbatch --parsable "$1/batch" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" > /dev/null 2>&1 < /dev/null || code=$?
+    [ ! -e "$job/submit-error" ] || return "$code"
+  fi
+  sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"
+}
+
 # Decides after an error of sbatch whether Slurm has the job.
 look_after_error() {
   case $(cat "$job/submit-error") in
@@ -108,7 +125,7 @@ case $action in
   submit)
     if [ ! -s "$job/batch-id" ] && [ ! -e "$job/stopped" ]; then
       : > "$job/submitting"
-      if sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"; then
+      if submit_job; then
         mv "$job/batch-id.part" "$job/batch-id"
         cat "$job/submit-error" >&2 # Its warnings.
       else

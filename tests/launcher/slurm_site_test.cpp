@@ -102,6 +102,7 @@ TEST_CASE("the first node has the controller, and every node offers what it has"
   CHECK(files.find("NodeName=lab-b-1 Name=gpu") == std::string::npos);
   CHECK(files.find("config_overrides") == std::string::npos);
   CHECK(text_has_line(files, "EnforcePartLimits=ALL"));
+  CHECK(text_has_line(files, "Epilog=/bin/true"));
   CHECK(text_has_line(files, "# cgroup.conf\nCgroupPlugin=cgroup/v1"));
 }
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
 import cli_user
 import static_lab
 import suite
-from suite import assert_equal, assert_in, assert_not_in, assert_true
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 PLACE = pathlib.Path("/var/lib/fastgpu-slurm")
 USUAL = pathlib.Path("/etc/slurm/slurm.conf")
@@ -183,6 +183,18 @@ def test_a_program_of_mpi_finds_its_ranks_without_a_word_about_the_plugin(user):
     done = run_job(user, "mpi", ["./program"], *words)
     lines = sorted(line.split("] ", 1)[-1] for line in done.out.decode().splitlines())
     assert_equal(lines, ["0 of 2", "1 of 2"], done.err)
+
+
+def test_a_job_starts_before_slurm_looks_at_its_queue_by_itself(user):
+    create(user, nodes=1)
+    waits = []
+    for number in range(9):
+        run_job(user, f"short{number}", ["true"], "-np", "2")
+        place = f".fastgpu/jobs/short{number}-1"
+        # The batch script begins when Slurm makes the file of its output.
+        times = on_node(user, 0, f"stat -c %.9Y {place}/batch-id {place}/launcher.out").split()
+        waits.append(float(times[1]) - float(times[0]))
+    assert_less(sorted(waits)[4], 0.35, f"{waits}")
 
 
 def test_a_job_that_never_fits_is_refused_at_once(user):
