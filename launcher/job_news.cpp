@@ -65,7 +65,7 @@ void JobNews::check(const FollowedNode& node, const agent::FrameHeader& header) 
       if (is_own) return;
       return refuse("news of rank " + std::to_string(header.rank) + ", which does not run there");
     case agent::FrameKind::job_status:
-      if (has_supervisor(node)) return;
+      if (may_launch(node)) return;
       return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
     case agent::FrameKind::full_disk:
     case agent::FrameKind::end:

@@ -3,6 +3,7 @@
 #include "agent/protocol/records.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
+#include "launcher/engines/slurm.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "process/command.hpp"
 
@@ -160,6 +161,12 @@ std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,
 
 std::string NodeCommands::slurm_start() const {
   return call({"slurm-start", job_directory(job_id_)});
+}
+
+std::string NodeCommands::slurm_rank(SlurmHome home) const {
+  std::vector<std::string> words = {"rank", job_directory(job_id_)};
+  if (home == SlurmHome::separate) words.emplace_back("--own-home");
+  return call(std::move(words));
 }
 
 std::vector<std::string> NodeCommands::rank() const {

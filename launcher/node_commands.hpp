@@ -22,6 +22,8 @@ struct Retention {
   std::chrono::seconds age{std::chrono::hours(30 * 24)};
 };
 
+enum class SlurmHome : std::uint8_t;  // See engines/slurm.hpp.
+
 /// Builds the commands that call the agent for one job.
 class NodeCommands {
  public:
@@ -84,6 +86,10 @@ class NodeCommands {
   /// Returns the command that prints what a batch script of Slurm needs before the ranks start, as
   /// assignments of a shell.
   std::string slurm_start() const;
+
+  /// Returns the command of a shell that becomes a rank where Slurm starts it. With a home
+  /// directory for each node, the last rank of a node removes the job's variables there.
+  std::string slurm_rank(SlurmHome home) const;
 
   /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
   /// home directories may differ.

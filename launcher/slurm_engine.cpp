@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -84,6 +85,7 @@ class SlurmWatch {
 
  private:
   void ask_again_and_again() {
+    wait_or_cancel(times_.before_first_look, ended_);
     for (SlurmLooks looks = kFirstLooks; !is_done_ && !ended_.requested(); looks = kLaterLooks)
       if (!look(looks)) wait_or_cancel(times_.before_next_try, ended_);
   }
@@ -248,13 +250,15 @@ class SlurmEngine final : public JobEngine {
       seen.cancelled = true;
       return decide_slurm(std::move(seen), forgotten_slurm_job());
     }
-    if (const auto failure = watch.failure()) throw failure->during("job " + id);
+    if (const auto failure = watch.failure(); failure && !seen.launcher)
+      throw failure->during("job " + id);
     if (!seen.launcher)
       throw Error(ErrorKind::transient,
                   "lost contact with " + head_.host.name.value + ": " +
                       (seen.lost.empty() ? "it does not answer" : seen.lost.front().why));
-    forget_secrets(id);
     auto end = watch.job();
+    if (!end) end = job_in_record(*seen.launcher);
+    forget_secrets(id, seen.ranks);
     if (!end)  // Another fastgpu has seen the end first.
       end = ask_slurm(client_, head_.host, id, kSlurmAnswerTimeout, cancel);
     return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
@@ -319,8 +323,8 @@ class SlurmEngine final : public JobEngine {
  private:
   std::string script_of(const std::string& id, const JobSpec& spec,
                         const std::string& comment) const {
-    return slurm_batch_script(id, spec, commands(id).rank(),
-                              all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate, comment,
+    const SlurmHome home = all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate;
+    return slurm_batch_script(id, spec, commands(id).slurm_rank(home), home, comment,
                               commands(id).slurm_start());
   }
 
@@ -370,13 +374,17 @@ class SlurmEngine final : public JobEngine {
     return files;
   }
 
-  /// Removes the job's variables from the nodes beside the head, whose own go with the job's end.
-  void forget_secrets(const std::string& id) {
+  /// Removes the job's variables from the nodes that have home directories of their own. The last
+  /// of the `ended` ranks of a node has removed them there.
+  void forget_secrets(const std::string& id, std::span<const agent::RankEnd> ended = {}) {
+    if (all_.size() == 1) return;  // They go with the record of the end.
     const Cancel never;
     std::vector<NodeTask> tasks;
-    for (const ClusterNode& node : all_)
-      if (&node != all_.data())
-        tasks.push_back(slurm_task(node.host, {"forget", job_directory(id)}));
+    for (const ClusterNode& node : all_) {
+      const bool is_done = std::ranges::any_of(
+          ended, [&](const agent::RankEnd& end) { return end.host == node.host.name.value; });
+      if (!is_done) tasks.push_back(slurm_task(node.host, {"forget", job_directory(id)}));
+    }
     if (!tasks.empty()) ask(client_, tasks, kSoon, never, kSoon);
   }
 

@@ -52,7 +52,7 @@ struct SlurmLooks {
   const char* count;
   const char* seconds;  ///< Between two looks.
 };
-inline constexpr SlurmLooks kFirstLooks{"100", "0.05"};
+inline constexpr SlurmLooks kFirstLooks{"25", "0.2"};
 inline constexpr SlurmLooks kLaterLooks{"5", "1"};
 
 /// Waits some seconds for the end of a job.

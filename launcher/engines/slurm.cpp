@@ -229,11 +229,12 @@ void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
 }
 
 /// Returns the program of each task: it names the node's place, and becomes the rank.
-std::string task_script(const JobSpec& spec, const std::vector<std::string>& rank_command) {
-  std::string script = "cd \"$HOME\" && export NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID";
+std::string task_script(const JobSpec& spec, const std::string& rank_command) {
+  std::string script = "cd \"$HOME\" || exit 1\n";
+  script += "export NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID";
   script += " FASTGPU_NODE_RANK=$SLURM_NODEID";
   if (spec.per_node) script += " LOCAL_WORLD_SIZE=" + std::to_string(*spec.per_node);
-  return script + " && exec " + shell_join(rank_command);
+  return script + "\n" + rank_command;
 }
 
 /// Returns true for a job that Slurm or the timer of its batch script has ended.
@@ -258,6 +259,28 @@ void start_timer(Script& script, const std::string& mark, std::chrono::milliseco
 void stop_timer(Script& script, const std::string& mark) {
   script.line("kill \"$timer\" 2> /dev/null");
   script.line("if [ -e " + mark + " ]; then kill -s XCPU $$; fi");
+}
+
+/// Returns the record of a success, as a format of printf with the places of the time and of the
+/// nodes.
+std::string record_of_success() {
+  std::string format;
+  for (const char c : to_text(agent::JobEnd{.host = "%s", .reason = {}}))
+    format += c == '\0' ? "\\0" : std::string(1, c);
+  constexpr std::string_view kNoTime = "ended=0";
+  return format.replace(format.find(kNoTime), kNoTime.size(), "ended=%s");
+}
+
+/// Records a success, and removes the secrets beside the record. The cause of another end is what
+/// Slurm reports.
+void end_well(Script& script, const std::string& directory) {
+  script.line("if [ \"$code\" = 0 ]; then");
+  script.line("  rm -f " + directory + "/" + agent::kVariables + " " + directory + "/" +
+              agent::kCommSecret);
+  script.line("  printf '" + record_of_success() +
+              "' \"$(date +%s%N)\" \"$SLURM_JOB_NODELIST\" > " + directory + "/status.batch");
+  script.line("  mv " + directory + "/status.batch " + directory + "/status");
+  script.line("fi");
 }
 
 /// Returns the outcome of a job that its user or Slurm has ended.
@@ -363,7 +386,7 @@ int slurm_ranks(const JobSpec& spec) {
 }
 
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::vector<std::string>& rank_command, SlurmHome home,
+                               const std::string& rank_command, SlurmHome home,
                                const std::string& comment, const std::string& start_command) {
   Script script;
   add_options(script, job_id, spec);
@@ -383,6 +406,7 @@ std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
   if (has_timer) stop_timer(script, mark);
   script.line("echo \"$code $SLURM_JOB_NODELIST\" > " + job_directory(job_id) + "/" +
               agent::kBatchEnd);
+  end_well(script, job_directory(job_id));
   script.line("exit \"$code\"");
   return script.take();
 }
@@ -418,6 +442,11 @@ SlurmJob parse_slurm_job(std::string_view text) {
 
 SlurmJob forgotten_slurm_job() {
   return {.state = std::string(kForgotten), .phase = SlurmPhase::ended};
+}
+
+std::optional<SlurmJob> job_in_record(const agent::JobEnd& end) {
+  if (!end.how.ok() || end.cause != agent::StopCause::none || end.host.empty()) return std::nullopt;
+  return SlurmJob{.state = "COMPLETED", .phase = SlurmPhase::ended, .nodes = end.host};
 }
 
 agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {

@@ -26,14 +26,15 @@ int slurm_ranks(const JobSpec& spec);
 /// Nodes on which fastgpu has set Slurm up have one each.
 enum class SlurmHome : std::uint8_t { shared, separate };
 
-/// Returns the batch script: it starts one process of `rank_command` for each rank by srun. All
+/// Returns the batch script: it starts one process for each rank by srun, a shell that runs
+/// `rank_command`, and records a success where those that follow the job find it. All
 /// paths in it are relative to the home directory. The texts of `spec.slurm` are words. Without a
 /// shared home directory, the ranks get the addresses of nodes instead of their names. `comment` is
 /// a word by which the job is found in Slurm's queue; empty for none. `start_command` runs before
 /// the ranks start: see NodeCommands::slurm_start(); empty for none.
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::vector<std::string>& rank_command,
-                               SlurmHome home = SlurmHome::shared, const std::string& comment = {},
+                               const std::string& rank_command, SlurmHome home = SlurmHome::shared,
+                               const std::string& comment = {},
                                const std::string& start_command = {});
 
 /// Returns the variables of the user and those that depend on no node, for the file of the ranks.
@@ -62,6 +63,10 @@ SlurmJob parse_slurm_job(std::string_view text);
 
 /// Returns a job that Slurm does not know any more: its ranks alone show how it ended.
 SlurmJob forgotten_slurm_job();
+
+/// Returns the job whose batch script has recorded its end, which it does after a success; absent
+/// for the record of another end, whose cause Slurm knows.
+std::optional<SlurmJob> job_in_record(const agent::JobEnd& end);
 
 /// Returns the record of the job's end for those that follow its logs.
 agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns);

@@ -340,6 +340,21 @@ TEST_CASE("a rank in Slurm finds the ranks of its node, its ports, and all worke
         "\"worker\",\"index\":2}}\n");
 }
 
+TEST_CASE("the last rank of a node in Slurm removes the variables from a home of its own") {
+  for (const auto& [words, is_removed] : {std::pair("", false), std::pair(" --own-home", true)}) {
+    AgentJob job(
+        "SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_STEP_TASKS_PER_NODE=2,1 "
+        "SLURM_JOB_ID=10 NODE_RANK=1 \"$AGENT\" rank job" +
+            std::string(words) + "; [ -e job/variables ] && touch job/kept; true",
+        "true");
+    job.variables = {"TOKEN=secret"};
+    job.rank.ranks = {0, 1, 2};
+    CHECK(job.start().status.ok());
+    follow(job.home, {"job"});
+    CHECK(std::filesystem::exists(job.directory() / "kept") != is_removed);
+  }
+}
+
 TEST_CASE("facts tell why an interpreter that the user names cannot run torchrun") {
   const ScratchHome home;
   const auto script = [&](const char* name, const char* text) {

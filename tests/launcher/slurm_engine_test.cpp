@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,7 @@ struct SlurmHead {
   std::vector<ClusterNode> others{};
   std::map<std::string, std::string> put_on{};  ///< The names of the files, by host.
   std::set<std::string> forgotten_on{};
+  std::chrono::milliseconds before_first_look{1};
 
   FakeReply answer(const FakeSsh::Seen& asked) {
     const std::scoped_lock lock(mutex);
@@ -88,7 +90,8 @@ struct SlurmHead {
       std::make_unique<FakeSsh>([this](const FakeSsh::Seen& asked) { return answer(asked); }),
       SlurmSite{.head = {.host = {.name = {"login"}}, .peer = {}}, .others = others},
       RunnerOptions{.agent = {.file = {}, .hash = {"0123456789abcdef"}}},
-      SlurmTimes{.before_next_try = std::chrono::milliseconds(1),
+      SlurmTimes{.before_first_look = before_first_look,
+                 .before_next_try = std::chrono::milliseconds(1),
                  .controller_timeout = std::chrono::milliseconds(20)});
 };
 
@@ -377,6 +380,39 @@ TEST_CASE("a job is followed to the end that Slurm reports") {
   CHECK(outcome.state == state::JobState::succeeded);
 }
 
+TEST_CASE("Slurm is not asked about a job that succeeds at once") {
+  SlurmHead head{.before_first_look = std::chrono::minutes(1)};
+  head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) +
+                frame({.kind = FrameKind::job_status},
+                      to_text(agent::JobEnd{.host = "n[1-2]", .reason = {}})) +
+                frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(outcome.nodes == "n[1-2]");
+  CHECK(head.actions.empty());
+}
+
+TEST_CASE(
+    "without a shared home, any node reports the end, and one whose ranks have ended forgets by "
+    "itself") {
+  SlurmHead head{.others = {ClusterNode{.host = {.name = {"n1"}}, .peer = {}},
+                            ClusterNode{.host = {.name = {"n2"}}, .peer = {}}},
+                 .before_first_look = std::chrono::minutes(1)};
+  head.frames_of_others =
+      end_of_rank(0, 0) + end_of_rank(1, 0) +
+      frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{.host = "n1", .reason = {}})) +
+      frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(head.forgotten_on == std::set<std::string>{"login", "n2"});
+}
+
 TEST_CASE("a job that goes on is waited for again, however long it takes") {
   SlurmHead head{.waits_in_vain = 100};
   head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) + frame({.kind = FrameKind::end}, "");
@@ -421,7 +457,7 @@ TEST_CASE(
   const JobOutcome outcome =
       head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
   CHECK(outcome.reason == "rank 1 on n1: exited with 3");
-  CHECK(head.forgotten_on == std::set<std::string>{"n2"});
+  CHECK(head.forgotten_on == std::set<std::string>{"login", "n2"});
   const JobGlance glance = head.engine->glance("train-1", job_of_two());
   REQUIRE(glance.outcome);
   CHECK(glance.outcome->exit_code == 3);

@@ -22,7 +22,7 @@ JobSpec slurm_spec() {
   return spec;
 }
 
-const std::vector<std::string> kRankCommand = {"/bin/sh", "-c", "exec agent rank 'a b'"};
+const std::string kRankCommand = "exec agent rank 'a b'";
 
 bool has_line(const std::string& script, const std::string& line) {
   return ("\n" + script).find("\n" + line + "\n") != std::string::npos;
@@ -56,6 +56,7 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   spec.ranks = 4;
   const std::string plain = slurm_batch_script("train-1", spec, kRankCommand);
   CHECK(plain.starts_with("#!/bin/sh\n#SBATCH --job-name=train-1\n"));
+  CHECK(plain.find("\nexec agent rank ") != std::string::npos);
   CHECK(has_line(plain, "#SBATCH --output=.fastgpu/jobs/train-1/launcher.out"));
   CHECK(has_line(plain, "#SBATCH --error=.fastgpu/jobs/train-1/launcher.err"));
   CHECK(has_line(plain, "#SBATCH --ntasks=4"));
@@ -114,6 +115,24 @@ TEST_CASE("a batch script chooses a plugin for MPI unless the job names one") {
   spec.slurm.mpi = "pmi2";
   CHECK(script().find("eval \"$(agent start)\"\n") != std::string::npos);
   CHECK(script().find("SLURM_MPI_TYPE") == std::string::npos);
+}
+
+TEST_CASE("a batch script records a success, which is read as the end that Slurm would report") {
+  JobSpec spec = slurm_spec();
+  spec.ranks = 1;
+  const std::string script = slurm_batch_script("train-1", spec, kRankCommand);
+  CHECK(has_line(script,
+                 "  printf 'code=0\\0signal=0\\0ended=%s\\0cause=none\\0host=%s\\0reason=\\0' "
+                 "\"$(date +%s%N)\" \"$SLURM_JOB_NODELIST\" > "
+                 ".fastgpu/jobs/train-1/status.batch"));
+  const auto job = job_in_record({.host = "n[1-2]", .reason = {}});
+  REQUIRE(job);
+  CHECK(job->state == "COMPLETED");
+  CHECK(job->phase == SlurmPhase::ended);
+  CHECK(job->nodes == "n[1-2]");
+  CHECK_FALSE(job_in_record({.how = {.code = 1}, .host = "n1", .reason = {}}));
+  CHECK_FALSE(job_in_record({.cause = agent::StopCause::request, .host = "n1", .reason = {}}));
+  CHECK_FALSE(job_in_record(slurm_job_end(forgotten_slurm_job(), 1)));
 }
 
 TEST_CASE("the user's variables and program are not in the batch script, which others may read") {

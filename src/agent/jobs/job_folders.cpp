@@ -132,6 +132,13 @@ bool all_ranks_have_ended(const fs::path& directory, const JobPlan& ranks) {
   });
 }
 
+std::size_t count_ended_ranks(const fs::path& directory) {
+  std::error_code none;
+  const auto files = fs::directory_iterator(directory / "ranks", none);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      files, [](const fs::directory_entry& file) { return file.path().extension() == ".status"; }));
+}
+
 void drop_secrets(const fs::path& directory) noexcept {
   for (const char* name : {kVariables, kCommSecret})
     ::unlink((directory / name).c_str());

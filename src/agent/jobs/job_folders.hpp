@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ bool has_supervisor(const std::filesystem::path& directory);
 bool has_begun(const std::filesystem::path& directory);
 
 bool all_ranks_have_ended(const std::filesystem::path& directory, const JobPlan& ranks);
+
+/// Returns the number of ranks that have ended, in this home directory.
+std::size_t count_ended_ranks(const std::filesystem::path& directory);
 
 /// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never
 /// throws: a folder that cannot be written stays as it is.

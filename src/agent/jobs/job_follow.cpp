@@ -141,12 +141,13 @@ class Follower {
 
   bool wanted(int rank) const { return !options_.ranks || options_.ranks->contains(rank); }
 
-  /// Returns the record of the job's end from the supervisor, or a new one if the supervisor has
-  /// gone without writing it.
+  /// Returns the record of the job's end from the supervisor, or from a batch script, which has no
+  /// `spec` beside it where each node has a home directory of its own. Returns a new one if the
+  /// supervisor has gone without writing it.
   std::optional<std::string> find_job_end() const {
     const auto& directory = options_.directory;
-    if (!spec_) return std::nullopt;
     if (auto status = read_file(directory / "status")) return status;
+    if (!spec_) return std::nullopt;
     if (!read_file(directory / "started") || !try_lock(directory / "lock")) return std::nullopt;
     if (auto status = read_file(directory / "status")) return status;  // It was written just now.
     return to_text(JobEnd{.how = {.code = 0, .signal = 9},

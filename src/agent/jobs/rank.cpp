@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -153,9 +154,21 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   return end;
 }
 
+/// The home directory of the nodes of a job: one that they share, or one for each.
+enum class Home : std::uint8_t { shared, own };
+
+/// Returns true if all ranks that write to this home directory have ended.
+bool have_ranks_ended(const std::filesystem::path& directory, const JobPlan& plan, Home home) {
+  if (all_ranks_have_ended(directory, plan)) return true;
+  if (home == Home::shared) return false;
+  const auto here = slurm_ranks_here(plan);
+  return here && count_ended_ranks(directory) >= static_cast<std::size_t>(*here);
+}
+
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
-             SignalQueue& signals, Front front, const std::optional<std::string>& given_place) {
+             SignalQueue& signals, Front front, const std::optional<std::string>& given_place,
+             Home home) {
   const PlaceInJob place = given_place ? parse_place_in_job(*given_place) : find_place_in_job();
   const JobPlan plan = read_plan(directory, std::move(argv));
   const auto ranks = directory / "ranks";
@@ -182,7 +195,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   if (is_full(ranks) || (logs.pump && logs.pump->has_dropped())) end.full = ranks.string();
   add_last_lines(end, ranks / name, plan);
   status.commit(to_text(end));
-  if (all_ranks_have_ended(directory, plan)) {
+  if (have_ranks_ended(directory, plan, home)) {
     drop_secrets(directory);
     drop_shared_memory(plan.id);
   }
@@ -201,6 +214,7 @@ int run_rank(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   const auto place = options.take_value("--place");
+  const Home home = options.take_flag("--own-home") ? Home::own : Home::shared;
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
@@ -220,7 +234,7 @@ int run_rank(Arguments arguments) {
   outlive(self);
   become_subreaper();
   return run_here(directory, std::move(argv), signals,
-                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place);
+                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place, home);
 }
 
 }  // namespace fastgpu::agent

@@ -127,14 +127,20 @@ void name_slurm_ports(std::vector<std::string>& environment, const JobPlan& plan
                         "FASTGPU_COMM_MASTER_PORT=" + std::to_string(ports.communicator));
 }
 
-/// Sets the number of ranks on this node where Slurm has chosen it: nodes may have different ones.
-void name_local_size(std::vector<std::string>& environment, const JobPlan& plan) {
-  if (!plan.ranks_by_node.empty()) return;
+/// Returns the number of ranks that Slurm has placed on this node; absent if it is not known.
+std::optional<int> ranks_placed_here(const std::vector<std::string>& environment,
+                                     const JobPlan& plan) {
+  if (!plan.ranks_by_node.empty()) return std::nullopt;
   const std::vector<int> ranks = ranks_by_node(plan);
   const int node = number_of_node(environment);
-  if (node < 0 || node >= static_cast<int>(ranks.size())) return;
-  const int here = ranks[static_cast<std::size_t>(node)];
-  process::set_variable(environment, "LOCAL_WORLD_SIZE=" + std::to_string(here));
+  if (node < 0 || node >= static_cast<int>(ranks.size())) return std::nullopt;
+  return ranks[static_cast<std::size_t>(node)];
+}
+
+/// Sets the number of ranks on this node where Slurm has chosen it: nodes may have different ones.
+void name_local_size(std::vector<std::string>& environment, const JobPlan& plan) {
+  if (const auto here = ranks_placed_here(environment, plan))
+    process::set_variable(environment, "LOCAL_WORLD_SIZE=" + std::to_string(*here));
 }
 
 /// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself. Without
@@ -170,6 +176,10 @@ PlaceInJob parse_place_in_job(const std::string& text) {
   return {parse_number<int>(text.substr(0, first), "--place"),
           parse_number<int>(text.substr(first + 1, second - first - 1), "--place"),
           parse_number<int>(text.substr(second + 1), "--place")};
+}
+
+std::optional<int> slurm_ranks_here(const JobPlan& plan) {
+  return ranks_placed_here(process::current_environment(), plan);
 }
 
 std::vector<std::string> rank_environment(const std::filesystem::path& directory,

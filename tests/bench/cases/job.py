@@ -76,7 +76,8 @@ def of_overhead(what, ours, bare, bare_name, count):
 def of_slurm(fastgpu):
     """The rows of jobs that do nothing, in a Slurm on the nodes, beside its own commands."""
     with cluster_fixture.cluster(fastgpu, SLURM_NODES, "--scheduler", "slurm") as made:
-        ours = [*run_job(fastgpu, made, SLURM_NODES, "--engine", "slurm"), "--", "true"]
+        on_all = ["--engine", "slurm", "--set", f"slurm.nodes={SLURM_NODES}"]
+        ours = [*run_job(fastgpu, made, SLURM_NODES, *on_all), "--", "true"]
         way = ["ssh", "-F", made.config, made.names[0]]
         size = f"-N {SLURM_NODES} -n {SLURM_NODES}"
         batch = f"sbatch --wait -o /tmp/bench-output {size} --wrap 'srun true'"
