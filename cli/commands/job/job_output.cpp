@@ -1,10 +1,12 @@
 #include "cli/commands/job/job_output.hpp"
 
 #include <array>
+#include <limits>
 
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "base/utf8.hpp"
+#include "launcher/process_names.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -78,6 +80,21 @@ void JobOutput::output(int rank, agent::OutputStream stream, std::string_view by
     out_lines_.write(stream_of(rank, terminal.color_out, out_lines_, out_streams_), bytes);
   else
     err_lines_.write(stream_of(rank, terminal.color_err, err_lines_, err_streams_), bytes);
+}
+
+void JobOutput::line_of(const std::set<int>& ranks, agent::OutputStream stream,
+                        std::string_view line) {
+  constexpr int kFolded = std::numeric_limits<int>::min();  // The stream of all such lines.
+  const bool to_stdout = stream == agent::OutputStream::out;
+  LineMux& lines = to_stdout ? out_lines_ : err_lines_;
+  const Terminal& terminal = context_.ui().terminal();
+  const bool colored = to_stdout ? terminal.color_out : terminal.color_err;
+  const auto number = stream_of(kFolded, colored, lines, to_stdout ? out_streams_ : err_streams_);
+  Styled prefix = Styled::painted("[" + launcher::rank_list(ranks) + "]", Color::bold, colored);
+  prefix += " ";
+  if (ranks.size() == 1) prefix = prefix_of(*ranks.begin(), launcher_label_, colored);
+  lines.set_prefix(number, prefix);
+  lines.write(number, std::string(line) + "\n");
 }
 
 void JobOutput::queued(const std::string& run, const std::string& reason) {

@@ -36,6 +36,9 @@ class JobOutput : public launcher::JobObserver {
   void starts_late(const NodeName& node, std::chrono::milliseconds longest) override;
   void stacks(const NodeName& node, std::string_view text) override;
 
+  /// Shows a line that these ranks have written.
+  void line_of(const std::set<int>& ranks, agent::OutputStream stream, std::string_view line);
+
   /// Completes unfinished lines. Then shows mpirun's own messages if `words` asks for them. They
   /// come last because they mostly repeat ours at greater length.
   void finish(LauncherWords words);

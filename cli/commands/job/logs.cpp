@@ -3,6 +3,7 @@
 
 #include "base/join.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/job/folded_output.hpp"
 #include "cli/commands/job/job_output.hpp"
 #include "cli/commands/job/log_document.hpp"
 #include "cli/commands/job/merged_output.hpp"
@@ -18,6 +19,7 @@ namespace {
 /// Returns RankLabels::none if the output has only one rank, and no times are asked for.
 RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
   if (options.timestamps) return RankLabels::times;
+  if (options.fold) return RankLabels::shown;
   const bool one = options.rank || launcher::total_ranks(open.record.placement) == 1;
   return one ? RankLabels::none : RankLabels::shown;
 }
@@ -76,7 +78,20 @@ int show_log_document(Context& context, const OpenJob& open, const JobOptions& o
   return 0;
 }
 
+/// Throws usage for flags that have no meaning beside --fold, which needs all of the output.
+void check_fold(Context& context, const JobOptions& options) {
+  if (!options.fold) return;
+  const auto refuse = [](const std::string& other) {
+    throw Error(ErrorKind::usage, "logs: --fold and " + other + " exclude each other");
+  };
+  if (options.follow) refuse("--follow");
+  if (options.rank) refuse("--rank");
+  if (options.timestamps) refuse("--timestamps");
+  if (context.ui().wants_document()) refuse("a document (-o json)");
+}
+
 int run_logs(Context& context, const JobOptions& options) {
+  check_fold(context, options);
   find_foreign(context, options.job, options.cluster);
   OpenJob open = open_settled(context, options.job);
   if (options.follow && is_before_its_start(context, open.job)) {
@@ -101,16 +116,20 @@ int run_logs(Context& context, const JobOptions& options) {
     return show_log_document(context, open, options, *engine, request);
   const RankLabels labels = labels_for(open, options);
   JobOutput output(context, labels, open.record.spec);
-  MergedOutput merged(output);
+  FoldedOutput folded(output, [&](const std::set<int>& ranks, agent::OutputStream stream,
+                                  std::string_view line) { output.line_of(ranks, stream, line); });
+  MergedOutput merged(options.fold ? static_cast<launcher::JobObserver&>(folded) : output);
   // Output that is there can be sorted; what comes live comes in order.
-  const bool is_sorted = labels != RankLabels::none && !is_live;
+  const bool is_sorted = options.fold || (labels != RankLabels::none && !is_live);
   request.times = request.times || is_sorted;
   try {
     read_logs(context, open, *engine, request,
               is_sorted ? static_cast<launcher::JobObserver&>(merged) : output);
     merged.finish();
+    folded.finish();
   } catch (const Error& e) {
     merged.finish();
+    folded.finish();
     output.finish(LauncherWords::dropped);
     if (output.closed()) return 0;
     throw Error(removed_or(context, open, e));
@@ -128,6 +147,8 @@ Action make_logs_command(Arguments& arguments) {
   arguments.count("--rank", "R", "Print only this rank, byte for byte", options->rank, 0,
                   kMostLines);
   describe_tail(arguments, *options);
+  arguments.flag("--fold", "Show a line that several ranks have written once, with all of them",
+                 options->fold);
   arguments.duration("--since", "Only lines written within this time before now [10m]",
                      options->since);
   arguments.flag("--timestamps", "Print the time of each line", options->timestamps);

@@ -24,6 +24,7 @@ struct JobOptions {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> since;
   bool timestamps = false;
+  bool fold = false;
   bool follow = false;
   bool dry_run = false;
 };

@@ -581,6 +581,18 @@ def test_logs_are_sorted_by_time(user):
     assert_equal(user.run("logs", "speaks", "--rank", "1").out, b"b\nd\n", "the bytes of a rank")
 
 
+def test_a_line_of_several_ranks_is_shown_once_under_fold(user):
+    name = user.two_nodes()
+    program = "echo begin; test $RANK = 0 || sleep 1; echo rank $RANK; echo alike >&2"
+    user.run("run", "job", "alike", "-c", name, "-np", "2", "--", "sh", "-c", program)
+    done = user.run("logs", "alike", "--fold")
+    assert_equal(done.out.decode(), "[0-1] begin\n[0] rank 0\n[1] rank 1\n")
+    assert_equal(done.err, "[0-1] alike\n")
+    for more in (["-f"], ["--rank", "0"], ["--timestamps"], ["-o", "json"]):
+        done = user.run("logs", "alike", "--fold", *more, code=2)
+        assert_in("exclude each other", done.err)
+
+
 def test_several_jobs_are_waited_for_and_reported(user):
     name = user.two_nodes()
     for job, script in (("good", "sleep 1"), ("bad", "exit 4"), ("worse", "exit 5")):
