@@ -29,16 +29,14 @@ std::uint64_t Contexts::end() const {
   return end_;
 }
 
-void CallOrder::wait_for(Holder mine) {
-  for (Holder other = Holder::none; !holder_.compare_exchange_weak(
-           other, mine, std::memory_order_acquire, std::memory_order_relaxed);
-       other = Holder::none) {
-    if (other == Holder::collective && mine == Holder::collective)
+void CallOrder::wait(bool is_collective) {
+  while (!mutex_.try_lock()) {
+    if (is_collective && begins_collective_.load(std::memory_order_relaxed))
       throw Error(
           ErrorKind::usage,
           "two threads begin calls of one communicator at the same time: every rank makes the "
           "same calls in the same order, so begin them all in one thread");
-    if (other != Holder::none) std::this_thread::yield();
+    std::this_thread::yield();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "comm/common/biased_mutex.hpp"
 #include "comm/engine/call.hpp"
 
 namespace fastgpu::comm {
@@ -33,28 +34,26 @@ class Contexts {
 };
 
 /// The lock under which a thread gives a call its place in the order of a communicator's calls. It
-/// takes one atomic operation, where a mutex takes two: it is held for less than a microsecond, and
-/// hardly ever by two threads.
+/// is held for less than a microsecond, and hardly ever wanted by two threads.
 class CallOrder {
  public:
   /// Throws ErrorKind::usage if another thread begins a collective call, too. A message waits:
   /// several threads may begin messages.
   void lock(CallKind kind) {
-    const Holder mine = kind == CallKind::message ? Holder::message : Holder::collective;
-    Holder other = Holder::none;
-    if (!holder_.compare_exchange_strong(other, mine, std::memory_order_acquire,
-                                         std::memory_order_relaxed))
-      wait_for(mine);
+    const bool is_collective = kind != CallKind::message;
+    if (!mutex_.try_lock()) wait(is_collective);
+    begins_collective_.store(is_collective, std::memory_order_relaxed);
   }
-  void unlock() noexcept { holder_.store(Holder::none, std::memory_order_release); }
+  void unlock() noexcept {
+    begins_collective_.store(false, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
 
  private:
-  /// The kind of call that the holder of the lock is about to begin.
-  enum class Holder : std::uint8_t { none, message, collective };
+  void wait(bool is_collective);
 
-  void wait_for(Holder mine);
-
-  std::atomic<Holder> holder_ = Holder::none;
+  BiasedMutex mutex_;
+  std::atomic<bool> begins_collective_{false};  ///< True if its holder begins a collective call.
 };
 
 /// The number of one communicator, given back once the communicator is gone.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "comm/common/adaptive_wait.hpp"
+#include "comm/common/biased_mutex.hpp"
 #include "comm/engine/fork_guard.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/runner.hpp"
@@ -144,7 +144,7 @@ class Engine final : private RunnerEvents {
   std::function<void(const std::string&)> warn_;
   Topology topology_;
 
-  mutable std::mutex mutex_;
+  mutable BiasedMutex mutex_;
   SleepWatch watch_;
   Runner runner_;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/common/biased_mutex.hpp"
 
 namespace fastgpu::comm {
 
@@ -17,7 +18,7 @@ namespace fastgpu::comm {
 /// called with the lock of the engine.
 class SleepWatch {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<BiasedMutex>;
   enum class Sleeper : bool { waiter, driver };
 
   /// Throws the failure of the system to make a descriptor.
@@ -48,7 +49,7 @@ class SleepWatch {
   std::vector<pollfd> wake_ends_;  ///< `kick_`, and what was added.
   bool is_kept_ = false;
   int sleepers_ = 0;  ///< Waiters that sleep.
-  std::condition_variable ended_;
+  std::condition_variable_any ended_;
 };
 
 }  // namespace fastgpu::comm

@@ -1,14 +1,14 @@
-// The messages of one rank to another on its host, in memory that both map. It has a ring of short
-// descriptors, a ring of bytes for small messages, and a few cells through which large ones are
-// passed.
+// The messages of one rank to another on its host, in memory that both map. It has a ring of
+// descriptors, with the bytes of the shortest messages, a ring of bytes for small ones, and a few
+// cells through which large ones are passed.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 
 #include "comm/transports/transport.hpp"
@@ -24,20 +24,25 @@ enum class DescriptorKind : std::uint8_t {
   wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
   piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
   ack,       ///< The answer to `offer`, or `announce`: its bytes may change now.
-  note       ///< A note alone, ahead of its message.
+  note,      ///< A note alone, ahead of its message.
+  turn       ///< Kept by the mailbox: the next descriptor is at the beginning of the ring.
 };
 
-/// A descriptor of one cache line.
+/// What one rank puts for another. In the ring it is as long as what it says, in whole kStep: a
+/// cache line that travels between two cores takes longer than all else of a short message, and
+/// should bring several.
 struct Descriptor {
-  static constexpr std::size_t kBody = 48;
+  static constexpr std::size_t kHead = 16;
+  static constexpr std::size_t kBody = 112;
+  static constexpr std::size_t kStep = 16;
 
   DescriptorKind kind = DescriptorKind::inlined;
   /// True unless 0. Not a bool: a peer could write a value that is neither.
   std::uint8_t has_note = 0;
   std::uint16_t length = 0;  ///< The length of the message of `inlined` and `eager`.
-  std::uint32_t stamp = 0;   ///< Kept by the mailbox.
+  std::uint32_t is_put = 0;  ///< Kept by the mailbox: 1 once all of it can be read.
   MessageTag tag{};
-  std::byte body[kBody] = {};
+  std::byte body[kBody] = {};  ///< The note, and then the bytes or the Terms.
 
   struct Terms {
     std::uint64_t bytes = 0;
@@ -50,8 +55,12 @@ struct Descriptor {
   };
   void set(const Terms& terms) noexcept;
   Terms terms() const noexcept;
+
+  /// Returns the length of what it says, by its head; kBody at most.
+  std::size_t used_body() const noexcept;
 };
-static_assert(sizeof(Descriptor) == 64);
+static_assert(sizeof(Descriptor) == Descriptor::kHead + Descriptor::kBody);
+static_assert(offsetof(Descriptor, body) == Descriptor::kHead);
 
 /// The longest message that goes by the ring of bytes.
 constexpr std::size_t kEagerBytes = 32 << 10;
@@ -63,13 +72,24 @@ static_assert(kEagerCopied <= kEagerBytes && kEagerBytes <= UINT16_MAX);
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 
+/// Which side sees to it that the receiver does not fall asleep unseen while a descriptor is put:
+/// the sender puts and then looks whether it sleeps, the receiver says that it sleeps and then
+/// looks for descriptors, with a barrier in between.
+enum class BarrierMaker : bool {
+  each,     ///< Each side makes its own.
+  receiver  ///< The receiver makes it for both before it sleeps. Putting is cheaper.
+};
+
 /// One direction between two ranks. It is in shared memory, all zero to begin with.
 class Mailbox {
  public:
   // ---- the sender's side ----
   bool has_room() noexcept;
   /// Puts a descriptor; there must be room.
-  void put(const Descriptor& descriptor) noexcept;
+  void put(const Descriptor& descriptor, BarrierMaker maker) noexcept;
+  /// Puts an `inlined` one. The note may be null; with it there are at most kBody bytes.
+  void put_inlined(MessageTag tag, const Note* note, std::span<const std::byte> bytes,
+                   BarrierMaker maker) noexcept;
   /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
   /// them.
   bool put_bytes(std::span<const std::byte> bytes) noexcept;
@@ -79,9 +99,9 @@ class Mailbox {
 
   // ---- the receiver's side ----
   bool has_descriptor() const noexcept;
-  /// Returns the next descriptor; absent without one. A copy, because its writer could write there
-  /// again.
-  std::optional<Descriptor> take() noexcept;
+  /// Takes the next descriptor; false without one. It is a copy, because its writer could write
+  /// there again, and has as much of a body as it uses.
+  bool take(Descriptor& into) noexcept;
   /// Returns the bytes of an `eager` descriptor of `bytes` (at most kEagerBytes), until
   /// `drop_bytes`.
   std::span<const std::byte> bytes(std::size_t bytes) const noexcept;
@@ -91,29 +111,42 @@ class Mailbox {
   void drop_cell() noexcept;
 
  private:
-  static constexpr std::uint64_t kDescriptors = 128;
+  /// The length of the ring of descriptors, in Descriptor::kStep: a part of a core's first cache.
+  static constexpr std::uint64_t kSteps = 512;
+  static constexpr std::uint64_t kMostSteps = sizeof(Descriptor) / Descriptor::kStep;
+  /// What a descriptor takes at most: itself, the end of the ring if it does not fit there, and the
+  /// head of the next.
+  static constexpr std::uint64_t kMostTaken = 2 * kMostSteps + 1;
+  /// How far ahead the sender asks for memory to write to: it takes as long to come as a few
+  /// descriptors take.
+  static constexpr std::uint64_t kStepsAhead = 16;
   static constexpr std::uint64_t kRing = 128 << 10;
 
-  struct Slot {
-    alignas(64) std::byte bytes[sizeof(Descriptor)];
-  };
+  /// Positions since the beginning: steps of descriptors, bytes, and cells.
   struct Position {
-    std::uint64_t descriptors = 0;
+    std::uint64_t steps = 0;
     std::uint64_t bytes = 0;
     std::uint64_t cells = 0;
   };
 
-  std::atomic_ref<std::uint32_t> stamp_of(std::uint64_t descriptor) const noexcept;
-  static std::uint32_t lap(std::uint64_t descriptor) noexcept {
-    return static_cast<std::uint32_t>(descriptor / kDescriptors + 1);
+  std::byte* place(std::uint64_t step) const noexcept { return steps_[step % kSteps]; }
+  static std::uint64_t steps_left(std::uint64_t step) noexcept { return kSteps - step % kSteps; }
+  static std::uint64_t steps_of(const Descriptor& descriptor) noexcept {
+    return 1 + (descriptor.used_body() + Descriptor::kStep - 1) / Descriptor::kStep;
   }
+  std::atomic_ref<std::uint32_t> is_put(std::uint64_t step) const noexcept;
+  std::byte* begin_put(std::uint64_t steps) noexcept;
+  static void write_head(std::byte* into, const Descriptor& head) noexcept;
+  void publish(std::uint64_t steps, BarrierMaker maker) noexcept;
+  void ask_ahead() const noexcept;
+  void drop_steps(std::uint64_t steps) noexcept;
 
-  mutable Slot slots_[kDescriptors];
+  alignas(64) mutable std::byte steps_[kSteps][Descriptor::kStep];
   alignas(64) Position sender_;  ///< Written by the sender alone.
   /// The positions that the sender has last seen dropped. A further look takes a cache line.
   Position seen_dropped_;
   alignas(64) Position receiver_;  ///< Written by the receiver alone.
-  alignas(64) std::atomic<std::uint64_t> descriptors_dropped_;
+  alignas(64) std::atomic<std::uint64_t> steps_dropped_;
   std::atomic<std::uint64_t> bytes_dropped_;
   std::atomic<std::uint64_t> cells_dropped_;
   alignas(64) std::byte ring_[kRing];
@@ -122,44 +155,132 @@ class Mailbox {
 
 // ---- what every message passes through ----
 
-inline std::atomic_ref<std::uint32_t> Mailbox::stamp_of(std::uint64_t descriptor) const noexcept {
-  std::byte* const slot = slots_[descriptor % kDescriptors].bytes;
-  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot + offsetof(Descriptor, stamp)));
+inline std::size_t Descriptor::used_body() const noexcept {
+  const std::size_t note = has_note != 0 ? kNoteBytes : 0;
+  switch (kind) {
+    case DescriptorKind::inlined:
+      return std::min(note + length, kBody);
+    case DescriptorKind::eager:
+    case DescriptorKind::note:
+      return note;
+    case DescriptorKind::turn:
+      return 0;
+    default:
+      return sizeof(Terms);
+  }
+}
+
+inline std::atomic_ref<std::uint32_t> Mailbox::is_put(std::uint64_t step) const noexcept {
+  std::byte* const head = place(step);
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(head + offsetof(Descriptor, is_put)));
 }
 
 inline bool Mailbox::has_room() noexcept {
-  if (sender_.descriptors - seen_dropped_.descriptors < kDescriptors) return true;
-  seen_dropped_.descriptors = descriptors_dropped_.load(std::memory_order_acquire);
-  return sender_.descriptors - seen_dropped_.descriptors < kDescriptors;
+  const auto is_free = [this] {
+    return sender_.steps + kMostTaken - seen_dropped_.steps <= kSteps;
+  };
+  if (is_free()) return true;
+  seen_dropped_.steps = steps_dropped_.load(std::memory_order_acquire);
+  return is_free();
 }
 
-inline void Mailbox::put(const Descriptor& descriptor) noexcept {
+/// Lets the receiver read the next descriptor, of so many steps. The head that it looks at then
+/// says that nothing is there.
+inline void Mailbox::publish(std::uint64_t steps, BarrierMaker maker) noexcept {
+  const auto ready = is_put(sender_.steps);
+  sender_.steps += steps;
+  is_put(sender_.steps).store(0, std::memory_order_relaxed);
+  if (maker == BarrierMaker::each) {
+    ready.exchange(1, std::memory_order_seq_cst);
+  } else {
+    ready.store(1, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+}
+
+/// Fetches what will be written soon, for writing: the receiver has it in its cache.
+inline void Mailbox::ask_ahead() const noexcept {
+  const std::byte* const ahead = place(sender_.steps + kStepsAhead);
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*ahead));
+#else
+  __builtin_prefetch(ahead, 1);
+#endif
+}
+
+/// Returns where a descriptor of so many steps is to be written.
+inline std::byte* Mailbox::begin_put(std::uint64_t steps) noexcept {
   assert(has_room());
-  const std::uint64_t at = sender_.descriptors++;
-  std::byte* const slot = slots_[at % kDescriptors].bytes;
-  constexpr std::size_t kStamp = offsetof(Descriptor, stamp);
-  const auto* from = reinterpret_cast<const std::byte*>(&descriptor);
-  std::memcpy(slot, from, kStamp);
-  std::memcpy(slot + kStamp + sizeof(descriptor.stamp), from + kStamp + sizeof(descriptor.stamp),
-              sizeof(Descriptor) - kStamp - sizeof(descriptor.stamp));
-  // Sequentially consistent, as is the look at the receiver's sleep that follows.
-  stamp_of(at).exchange(lap(at), std::memory_order_seq_cst);
+  ask_ahead();
+  if (const std::uint64_t left = steps_left(sender_.steps); steps > left) {
+    place(sender_.steps)[offsetof(Descriptor, kind)] = static_cast<std::byte>(DescriptorKind::turn);
+    publish(left, BarrierMaker::receiver);
+  }
+  return place(sender_.steps);
+}
+
+inline void Mailbox::write_head(std::byte* into, const Descriptor& head) noexcept {
+  constexpr std::size_t kPut = offsetof(Descriptor, is_put);
+  constexpr std::size_t kTag = offsetof(Descriptor, tag);
+  const auto* from = reinterpret_cast<const std::byte*>(&head);
+  std::memcpy(into, from, kPut);
+  std::memcpy(into + kTag, from + kTag, Descriptor::kHead - kTag);
+}
+
+inline void Mailbox::put(const Descriptor& descriptor, BarrierMaker maker) noexcept {
+  const std::uint64_t steps = steps_of(descriptor);
+  std::byte* const into = begin_put(steps);
+  write_head(into, descriptor);
+  std::memcpy(into + Descriptor::kHead, descriptor.body, descriptor.used_body());
+  publish(steps, maker);
+}
+
+inline void Mailbox::put_inlined(MessageTag tag, const Note* note, std::span<const std::byte> bytes,
+                                 BarrierMaker maker) noexcept {
+  Descriptor head;
+  head.has_note = note != nullptr ? 1 : 0;
+  head.length = static_cast<std::uint16_t>(bytes.size());
+  head.tag = tag;
+  const std::uint64_t steps = steps_of(head);
+  std::byte* into = begin_put(steps);
+  write_head(into, head);
+  into += Descriptor::kHead;
+  if (note != nullptr) {
+    std::memcpy(into, note->data(), kNoteBytes);
+    into += kNoteBytes;
+  }
+  if (!bytes.empty()) std::memcpy(into, bytes.data(), bytes.size());
+  publish(steps, maker);
 }
 
 inline bool Mailbox::has_descriptor() const noexcept {
-  const std::uint64_t at = receiver_.descriptors;
-  return stamp_of(at).load(std::memory_order_seq_cst) == lap(at);
+  return is_put(receiver_.steps).load(std::memory_order_seq_cst) != 0;
 }
 
-inline std::optional<Descriptor> Mailbox::take() noexcept {
-  if (!has_descriptor()) return std::nullopt;
-  std::optional<Descriptor> descriptor(std::in_place);
-  std::memcpy(&*descriptor, slots_[receiver_.descriptors % kDescriptors].bytes, sizeof(Descriptor));
+inline bool Mailbox::take(Descriptor& into) noexcept {
+  if (!has_descriptor()) return false;
+  const std::byte* const from = place(receiver_.steps);
+  std::memcpy(reinterpret_cast<std::byte*>(&into), from, Descriptor::kHead);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
-  // Published now and then: the sender's look at it costs a cache line's journey.
-  if (++receiver_.descriptors % (kDescriptors / 4) == 0)
-    descriptors_dropped_.store(receiver_.descriptors, std::memory_order_release);
-  return descriptor;
+  const std::uint64_t left = steps_left(receiver_.steps);
+  // A peer could say that a descriptor is longer than the ring, or that the ring has none.
+  if (into.kind == DescriptorKind::turn && left < kSteps) {
+    drop_steps(left);
+    return take(into);
+  }
+  const std::uint64_t steps = std::min(steps_of(into), left);
+  std::memcpy(into.body, from + Descriptor::kHead, (steps - 1) * Descriptor::kStep);
+  drop_steps(steps);
+  return true;
+}
+
+/// Published now and then: the sender's look at it costs a cache line's journey.
+inline void Mailbox::drop_steps(std::uint64_t steps) noexcept {
+  constexpr std::uint64_t kQuarter = kSteps / 4;
+  const std::uint64_t before = receiver_.steps;
+  receiver_.steps += steps;
+  if (before / kQuarter != receiver_.steps / kQuarter)
+    steps_dropped_.store(receiver_.steps, std::memory_order_release);
 }
 
 }  // namespace fastgpu::comm

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/common/membarrier.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/transports/shared_peer.hpp"
 
@@ -16,6 +17,9 @@ namespace fastgpu::comm {
 /// nothing.
 struct SharedMemoryTransport::Post {
   alignas(64) std::atomic<std::uint32_t> is_asleep;
+  /// 1 if this rank makes the barrier of BarrierMaker::receiver, and is registered for those of
+  /// others.
+  std::uint32_t makes_barriers = 0;
   Nonce nonce{};
   std::uint64_t address_of_nonce = 0;  ///< An address in its owner's memory.
   alignas(64) RegionRow regions[kMostRegions];
@@ -47,7 +51,9 @@ class SharedMemoryTransport::Peer {
             UnaskedBytes& unasked) {
     traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
                      PeerHeap(pid_, post().regions), own_heap, events,
-                     PeerMemory(pid_, post().address_of_nonce, post().nonce), unasked);
+                     PeerMemory(pid_, post().address_of_nonce, post().nonce), unasked,
+                     own.makes_barriers == 1 && post().makes_barriers == 1 ? BarrierMaker::receiver
+                                                                           : BarrierMaker::each);
   }
   SharedPeer& traffic() { return *traffic_; }
 
@@ -72,6 +78,7 @@ SharedMemoryTransport::SharedMemoryTransport(Rank self, int size)
       post_(::new (mapping_.bytes().data()) Post),
       heap_(std::make_unique<SharedHeap>(post_->regions)),
       peers_(static_cast<std::size_t>(size)) {
+  post_->makes_barriers = register_for_barriers(BarrierReach::machine) ? 1 : 0;
   post_->nonce = random_nonce();
   post_->address_of_nonce = reinterpret_cast<std::uintptr_t>(&post_->nonce);
 }
@@ -189,7 +196,12 @@ bool SharedMemoryTransport::progress() {
 }
 
 bool SharedMemoryTransport::may_sleep() {
-  post_->is_asleep.store(1, std::memory_order_seq_cst);
+  const bool was_asleep = post_->is_asleep.exchange(1, std::memory_order_seq_cst) != 0;
+  // A barrier since it fell asleep is enough.
+  if (!was_asleep && post_->makes_barriers == 1 && !make_barrier(BarrierReach::machine)) {
+    woke();
+    return false;
+  }
   return std::ranges::none_of(connected_, [](Peer* peer) {
     return peer->traffic().has_descriptors() || peer->traffic().is_busy();
   });

@@ -86,16 +86,18 @@ bool SharedPeer::is_short(const Outgoing& message) noexcept {
 /// Returns false if its bytes have no room now.
 bool SharedPeer::put_short(Outgoing& message) {
   const std::size_t size = message.bytes.size();
-  Descriptor descriptor{.length = static_cast<std::uint16_t>(size), .tag = message.tag};
-  if (message.note != nullptr) copy_note(descriptor, *message.note);
-  const std::size_t begin = message.note != nullptr ? kNoteBytes : 0;
-  if (size > Descriptor::kBody - begin) {
+  const std::size_t note = message.note != nullptr ? kNoteBytes : 0;
+  has_put_ = true;
+  if (note + size <= Descriptor::kBody) {
+    out_.put_inlined(message.tag, message.note, message.bytes, barrier_maker_);
+  } else {
     if (!out_.put_bytes(message.bytes)) return false;
-    descriptor.kind = DescriptorKind::eager;
-  } else if (size > 0) {
-    std::memcpy(descriptor.body + begin, message.bytes.data(), size);
+    Descriptor descriptor{.kind = DescriptorKind::eager,
+                          .length = static_cast<std::uint16_t>(size),
+                          .tag = message.tag};
+    if (message.note != nullptr) copy_note(descriptor, *message.note);
+    put(descriptor);
   }
-  put(descriptor);
   message.moved = size;
   return true;
 }
@@ -117,7 +119,7 @@ void SharedPeer::put_long(Outgoing& message) {
 }
 
 void SharedPeer::put(const Descriptor& descriptor) {
-  out_.put(descriptor);
+  out_.put(descriptor, barrier_maker_);
   has_put_ = true;
 }
 
@@ -189,10 +191,10 @@ bool SharedPeer::receive_now(Incoming& message) {
     return true;
   }
   for (int i = 0; i < kDescriptorsATurn; ++i) {
-    const auto descriptor = in_.take();
-    if (!descriptor) return false;
-    if (descriptor->tag == message.tag && deliver_now(message, *descriptor)) return true;
-    open(*descriptor);
+    Descriptor descriptor;
+    if (!in_.take(descriptor)) return false;
+    if (descriptor.tag == message.tag && deliver_now(message, descriptor)) return true;
+    open(descriptor);
   }
   return false;
 }
@@ -225,9 +227,9 @@ bool SharedPeer::progress() {
   bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
   for (int i = 0; i < kDescriptorsATurn && may_take(); ++i) {
     const bool had_wanted = wanted_.size() > 0;
-    const auto descriptor = in_.take();
-    if (!descriptor) break;
-    open(*descriptor);
+    Descriptor descriptor;
+    if (!in_.take(descriptor)) break;
+    open(descriptor);
     has_moved = true;
     // A message that no receive has asked for stays in the mailbox, which costs no memory.
     if (had_wanted && wanted_.size() == 0) break;
@@ -260,6 +262,8 @@ void SharedPeer::open(const Descriptor& descriptor) {
       return on_ack(descriptor);
     case DescriptorKind::note:
       return;
+    case DescriptorKind::turn:
+      break;
   }
   refuse_shared("it sent a descriptor of a kind that does not exist");
 }

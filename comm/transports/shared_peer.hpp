@@ -18,7 +18,8 @@ class SharedPeer {
  public:
   /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
   SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
-             TransportEvents& events, PeerMemory memory, UnaskedBytes& unasked)
+             TransportEvents& events, PeerMemory memory, UnaskedBytes& unasked,
+             BarrierMaker barrier_maker)
       : rank_(rank),
         out_(out),
         in_(in),
@@ -26,7 +27,8 @@ class SharedPeer {
         memory_(memory),
         own_heap_(own_heap),
         events_(events),
-        unasked_(unasked) {}
+        unasked_(unasked),
+        barrier_maker_(barrier_maker) {}
 
   void send(Outgoing& message);
   void receive(Incoming& message);
@@ -115,6 +117,7 @@ class SharedPeer {
   const SharedHeap& own_heap_;
   TransportEvents& events_;
   UnaskedBytes& unasked_;
+  BarrierMaker barrier_maker_;  ///< Of what is put for the peer.
 
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;

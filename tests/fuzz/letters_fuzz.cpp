@@ -12,8 +12,10 @@
 #include "comm/common/wire.hpp"
 #include "comm/transports/shared_memory_transport.hpp"
 #include "comm/transports/shared_peer.hpp"
+#include "support/taken_from.hpp"
 
 namespace comm = fastgpu::comm;
+using fastgpu::test::taken_from;
 
 namespace {
 
@@ -68,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Nobody nobody;
   comm::UnaskedBytes unasked;
   comm::SharedPeer peer({1}, out, in, comm::PeerHeap(::getpid(), table), own_heap, nobody,
-                        comm::PeerMemory(), unasked);
+                        comm::PeerMemory(), unasked, comm::BarrierMaker::each);
   const Messages messages(peer);
   const auto bytes = std::as_bytes(std::span(data, size));
   try_to_connect(bytes);
@@ -77,16 +79,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          at += sizeof(comm::Descriptor)) {
       comm::Descriptor descriptor;
       std::memcpy(&descriptor, data + at, sizeof(descriptor));
-      in.put(descriptor);
+      if (in.has_room()) in.put(descriptor, comm::BarrierMaker::each);
       while (peer.progress()) {
-        while (out.take()) {
+        while (taken_from(out)) {
         }
       }
     }
   } catch (const fastgpu::Error& e) {
     if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
   }
-  while (in.take() || out.take()) {
+  while (taken_from(in) || taken_from(out)) {
   }
   return region.empty() ? 1 : 0;
 }

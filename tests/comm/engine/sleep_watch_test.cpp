@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "base/unique_fd.hpp"
@@ -22,7 +21,7 @@ TEST_CASE("a sleeper wakes by a kick and by what comes, also if that was before 
   SleepWatch watch;
   const UniqueFd comes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   watch.add({comes.get()});
-  std::mutex mutex;
+  BiasedMutex mutex;
   SleepWatch::Lock lock(mutex);
   const auto began = Clock::now();
   watch.kick();
@@ -36,7 +35,7 @@ TEST_CASE("a sleeper wakes by a kick and by what comes, also if that was before 
 
 TEST_CASE("a kick wakes once, and without one the time passes") {
   SleepWatch watch;
-  std::mutex mutex;
+  BiasedMutex mutex;
   SleepWatch::Lock lock(mutex);
   watch.kick();
   watch.keep(lock, SleepWatch::Sleeper::waiter, 60s);
@@ -47,7 +46,7 @@ TEST_CASE("a kick wakes once, and without one the time passes") {
 
 TEST_CASE("a waiter that sleeps is woken, and a thread that waits for its end wakes with it") {
   SleepWatch watch;
-  std::mutex mutex;
+  BiasedMutex mutex;
   std::atomic<bool> has_ended{false};
   std::jthread sleeper([&] {
     SleepWatch::Lock lock(mutex);

@@ -9,6 +9,7 @@
 
 #include "comm/transports/shared_peer.hpp"
 #include "support/failure.hpp"
+#include "support/taken_from.hpp"
 #include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
@@ -31,8 +32,8 @@ struct Announced {
   SharedHeap heap{table};
   test::TransportReports reports;
   UnaskedBytes unasked;
-  SharedPeer peer{Rank{1}, *out,    *in,          PeerHeap(::getpid(), table),
-                  heap,    reports, own_memory(), unasked};
+  SharedPeer peer{Rank{1}, *out,         *in,     PeerHeap(::getpid(), table), heap,
+                  reports, own_memory(), unasked, BarrierMaker::each};
 
   void receive(std::span<const float> there, std::span<float> here,
                std::optional<Reduction> reduction) {
@@ -40,7 +41,7 @@ struct Announced {
     peer.receive(message);
     Descriptor descriptor{.kind = DescriptorKind::announce, .tag = {1}};
     descriptor.set({.bytes = there.size_bytes(), .offset = address_of(there.data()), .request = 5});
-    in->put(descriptor);
+    in->put(descriptor, BarrierMaker::each);
     while (peer.progress()) {
     }
   }
@@ -78,7 +79,7 @@ TEST_CASE("what is announced is read where its sender has it, stored or reduced"
     CHECK(announced.reports.received_messages == 1);
     CHECK(here.front() == (reduces ? 0.5F : 0.0F));
     CHECK(here.back() == 100'000 + (reduces ? 0.5F : 0.0F));
-    const auto answer = announced.out->take();
+    const auto answer = test::taken_from(*announced.out);
     REQUIRE(answer);
     CHECK(answer->kind == DescriptorKind::ack);
     CHECK(answer->terms().request == 5);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/failure.hpp"
+#include "support/taken_from.hpp"
 #include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
@@ -31,12 +32,12 @@ struct PeerPair {
 
   PeerPair()
       : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, reports, PeerMemory(),
-             unasked) {}
+             unasked, BarrierMaker::each) {}
 
   void put(DescriptorKind kind, std::uint64_t tag, const Descriptor::Terms& terms) const {
     Descriptor descriptor{.kind = kind, .tag = {tag}};
     descriptor.set(terms);
-    in->put(descriptor);
+    in->put(descriptor, BarrierMaker::each);
   }
   void progress() {
     while (peer.progress()) {
@@ -72,13 +73,14 @@ TEST_CASE("descriptors that make no sense are refused") {
 
 TEST_CASE("an announcement of more bytes than the ring may hold is refused") {
   PeerPair pair;
-  pair.in->put(eager(0, kEagerBytes + 1));
+  pair.in->put(eager(0, kEagerBytes + 1), BarrierMaker::each);
   CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
 }
 
 TEST_CASE("an inlined message longer than its descriptor is refused") {
   PeerPair pair;
-  pair.in->put({.kind = DescriptorKind::inlined, .length = Descriptor::kBody + 1});
+  pair.in->put({.kind = DescriptorKind::inlined, .length = Descriptor::kBody + 1},
+               BarrierMaker::each);
   CHECK(pair.refusal() == "it sent a descriptor that makes no sense");
 }
 
@@ -120,9 +122,9 @@ TEST_CASE("a short message is received within a call, and one that comes before 
   std::vector<std::byte> second(8);
   Incoming wanted{.tag = {2}, .sink = {second}};
   CHECK_FALSE(pair.peer.receive_now(wanted));
-  pair.in->put(inlined_message(1, 8, std::byte{1}));
+  pair.in->put(inlined_message(1, 8, std::byte{1}), BarrierMaker::each);
   CHECK_FALSE(pair.peer.receive_now(wanted));
-  pair.in->put(inlined_message(2, 8, std::byte{2}));
+  pair.in->put(inlined_message(2, 8, std::byte{2}), BarrierMaker::each);
   CHECK(pair.peer.receive_now(wanted));
   CHECK(wanted.moved == 8);
   CHECK(std::ranges::count(second, std::byte{2}) == 8);
@@ -138,7 +140,7 @@ TEST_CASE("a message of another length is not received within a call, and refuse
   PeerPair pair;
   std::vector<std::byte> data(8);
   Incoming message{.tag = {1}, .sink = {data}};
-  pair.in->put(inlined_message(1, 9, std::byte{1}));
+  pair.in->put(inlined_message(1, 9, std::byte{1}), BarrierMaker::each);
   CHECK_FALSE(pair.peer.receive_now(message));
   CHECK_FALSE(pair.peer.receive_now(message));
   const Error e = test::failure_of([&] { pair.peer.receive(message); });
@@ -153,17 +155,17 @@ TEST_CASE("a message is sent within a call unless it is long, or the mailbox is 
   note[0] = std::byte{9};
   Outgoing too_long{.tag = {1}, .bytes = longer};
   CHECK_FALSE(pair.peer.send_now(too_long));
-  CHECK_FALSE(pair.out->take());
+  CHECK_FALSE(test::taken_from(*pair.out));
   Outgoing message{.tag = {2}, .bytes = longest, .note = &note};
   CHECK(pair.peer.send_now(message));
   CHECK(pair.reports.sent_messages == 0);
-  const auto put = pair.out->take();
+  const auto put = test::taken_from(*pair.out);
   REQUIRE(put);
   CHECK(put->kind == DescriptorKind::eager);
   CHECK(put->length == longest.size());
   CHECK(put->has_note == 1);
   CHECK(put->body[0] == std::byte{9});
-  CHECK_FALSE(pair.out->take());
+  CHECK_FALSE(test::taken_from(*pair.out));
   int sent = 0;
   Outgoing empty{.tag = {3}};
   while (pair.peer.send_now(empty))
@@ -178,11 +180,11 @@ TEST_CASE("the note of a long message goes ahead of it") {
   note[0] = std::byte{9};
   Outgoing message{.tag = {1}, .bytes = bytes, .note = &note};
   pair.peer.send(message);
-  const auto ahead = pair.out->take();
+  const auto ahead = test::taken_from(*pair.out);
   REQUIRE(ahead);
   CHECK(ahead->kind == DescriptorKind::note);
   CHECK(ahead->body[0] == std::byte{9});
-  CHECK(pair.out->take()->kind == DescriptorKind::announce);
+  CHECK(test::taken_from(*pair.out)->kind == DescriptorKind::announce);
 }
 
 TEST_CASE("what is offered and cannot be mapped comes through cells") {
@@ -195,7 +197,7 @@ TEST_CASE("what is offered and cannot be mapped comes through cells") {
   pair.put(DescriptorKind::offer, 1,
            {.bytes = data.size(), .request = 5, .generation = place->generation});
   pair.progress();
-  const auto answer = pair.out->take();
+  const auto answer = test::taken_from(*pair.out);
   REQUIRE(answer);
   CHECK(answer->kind == DescriptorKind::wanted);
   CHECK(answer->terms().request == 5);
@@ -234,7 +236,7 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
   const std::size_t limit = kMostUnasked / (kArrivalCost + bytes.size()) + 1;
   std::size_t put_count = 0;
   for (; pair.in->has_room() && pair.in->put_bytes(bytes); ++put_count) {
-    pair.in->put(eager(put_count, bytes.size()));
+    pair.in->put(eager(put_count, bytes.size()), BarrierMaker::each);
     pair.progress();
   }
   CHECK(put_count > limit);  // And what the mailbox holds.
@@ -258,7 +260,7 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
   const Error e = test::failure_of([&] {
     for (; put_count <= limit; ++put_count) {
       pair.in->put_bytes(bytes);
-      pair.in->put(eager(put_count, bytes.size()));
+      pair.in->put(eager(put_count, bytes.size()), BarrierMaker::each);
       pair.progress();
     }
   });
@@ -298,10 +300,10 @@ TEST_CASE("random descriptors never do more than be refused") {
                         .number = static_cast<std::uint32_t>(few(4)),
                         .region = static_cast<std::uint32_t>(few(2)),
                         .generation = static_cast<std::uint32_t>(few(3))});
-        pair.in->put(descriptor);
+        pair.in->put(descriptor, BarrierMaker::each);
         for (int turn = 0; turn < 5; ++turn)
           pair.peer.progress();
-        while (pair.out->take()) {
+        while (test::taken_from(*pair.out)) {
         }
       }
     } catch (const Error& e) {

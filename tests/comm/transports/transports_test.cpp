@@ -21,6 +21,7 @@
 #include "comm/transports/tcp_frame.hpp"
 #include "comm/transports/tcp_transport.hpp"
 #include "support/failure.hpp"
+#include "support/taken_from.hpp"
 #include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
@@ -130,17 +131,79 @@ TEST_CASE("descriptors and their bytes come in order, however often the rings go
     const std::size_t size = random() % kEagerBytes + 1;
     const std::vector<std::byte> bytes(size, static_cast<std::byte>(sizes.size()));
     if (mailbox->has_room() && mailbox->put_bytes(bytes)) {
-      mailbox->put({.kind = DescriptorKind::eager, .length = static_cast<std::uint16_t>(size)});
+      mailbox->put({.kind = DescriptorKind::eager, .length = static_cast<std::uint16_t>(size)},
+                   BarrierMaker::each);
       sizes.push_back(size);
       if (random() % 3 != 0) continue;
     }
-    const auto descriptor = mailbox->take();
+    const auto descriptor = test::taken_from(*mailbox);
     REQUIRE(descriptor);
     REQUIRE(descriptor->length == sizes[read]);
     const auto got = mailbox->bytes(sizes[read]);
     CHECK(std::ranges::count(got, static_cast<std::byte>(read)) ==
           static_cast<std::ptrdiff_t>(sizes[read]));
     mailbox->drop_bytes(sizes[read++]);
+  }
+}
+
+TEST_CASE("descriptors of every length come whole, wherever in the ring they begin") {
+  for (const BarrierMaker maker : {BarrierMaker::each, BarrierMaker::receiver}) {
+    const auto mailbox = std::make_unique<Mailbox>();
+    std::mt19937 random(4);
+    std::deque<Descriptor> sent;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      Descriptor descriptor{.has_note = static_cast<std::uint8_t>(random() % 2), .tag = {i}};
+      const std::size_t note = descriptor.has_note != 0 ? kNoteBytes : 0;
+      descriptor.length = static_cast<std::uint16_t>(random() % (Descriptor::kBody - note + 1));
+      std::ranges::generate(descriptor.body, [&] { return static_cast<std::byte>(random()); });
+      while (!mailbox->has_room() || (!sent.empty() && random() % 8 == 0)) {
+        const auto got = test::taken_from(*mailbox);
+        REQUIRE(got);
+        const Descriptor& expected = sent.front();
+        CHECK(got->tag == expected.tag);
+        CHECK(got->length == expected.length);
+        CHECK(got->has_note == expected.has_note);
+        CHECK(std::equal(got->body, got->body + expected.used_body(), expected.body));
+        sent.pop_front();
+      }
+      mailbox->put(descriptor, maker);
+      sent.push_back(descriptor);
+    }
+    for (; !sent.empty(); sent.pop_front())
+      CHECK(test::taken_from(*mailbox)->tag == sent.front().tag);
+    CHECK_FALSE(mailbox->has_descriptor());
+  }
+}
+
+TEST_CASE("a message with its note is put as its descriptor would be") {
+  const auto mailbox = std::make_unique<Mailbox>();
+  Note note{};
+  note[0] = std::byte{9};
+  const std::vector<std::byte> bytes(10, std::byte{7});
+  mailbox->put_inlined({.value = 5}, &note, bytes, BarrierMaker::receiver);
+  const auto got = test::taken_from(*mailbox);
+  REQUIRE(got);
+  CHECK(got->kind == DescriptorKind::inlined);
+  CHECK(got->tag.value == 5);
+  CHECK(got->has_note == 1);
+  CHECK(got->length == bytes.size());
+  CHECK(got->body[0] == std::byte{9});
+  CHECK(std::equal(bytes.begin(), bytes.end(), got->body + kNoteBytes));
+}
+
+TEST_CASE("a ring in which anything is written gives descriptors within it, and no others") {
+  std::mt19937 random(5);
+  for (int run = 0; run < 200; ++run) {
+    const auto mailbox = std::make_unique<Mailbox>();
+    auto* const memory = reinterpret_cast<std::byte*>(mailbox.get());
+    std::generate_n(memory, sizeof(*mailbox) / 20, [&] {
+      // Heads have small numbers.
+      return static_cast<std::byte>(random() % 4 == 0 ? random() : random() % 10);
+    });
+    for (int i = 0; i < 3000; ++i) {
+      const auto got = test::taken_from(*mailbox);
+      if (got) CHECK(got->used_body() <= Descriptor::kBody);
+    }
   }
 }
 
