@@ -1,11 +1,13 @@
 #include "cli/workflows/job_evidence.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/contains.hpp"
 #include "base/outcome.hpp"
 #include "base/quote.hpp"
+#include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_metrics.hpp"
@@ -308,6 +310,8 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     add_recorded_ends(evidence);
     return evidence;
   }
+  evidence.price =
+      guard_status_of(services.store(), open.cluster, std::chrono::system_clock::now()).price;
   const std::vector<NodeName> absent = absent_nodes_of(services, open, evidence);
   auto without_folder = add_logs(services, open, absent, evidence);
   add_recorded_ends(evidence);

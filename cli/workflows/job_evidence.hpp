@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/money.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/metric_curve.hpp"
 #include "launcher/node_usage.hpp"
@@ -48,6 +50,8 @@ struct JobEvidence {
   std::vector<UsageEvidence> usage{};  ///< The nodes that answered, in the order of their ranks.
   std::vector<MetricCurve> metrics{};  ///< The measures that rank 0 has printed; none with facts.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
+  /// The price of a machine of the cluster for an hour; absent if it is unknown.
+  std::optional<Money> price{};
   std::vector<std::string> missing{};  ///< Why a part is incomplete, a sentence each.
 };
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <optional>
+#include <ratio>
+#include <set>
 #include <utility>
 
 #include "base/counted.hpp"
@@ -12,6 +16,7 @@
 #include "cli/commands/job/report_metrics.hpp"
 #include "cli/commands/job/report_span.hpp"
 #include "cli/commands/job/report_usage.hpp"
+#include "cli/commands/shared/offer_views.hpp"
 #include "cli/commands/show/job_views.hpp"
 #include "cli/ui/html.hpp"
 #include "launcher/job_times.hpp"
@@ -213,6 +218,25 @@ std::string ranks_line(const launcher::JobRecord& record) {
 }
 
 /// Returns the properties of the job, as names and texts.
+/// Returns what the nodes of a job have cost while it ran; absent if their price is unknown. Nodes
+/// cost as much while other jobs share them, and when they are idle.
+std::optional<Money> cost_of(const JobEvidence& evidence, state::TimePoint now) {
+  if (!evidence.price) return std::nullopt;
+  std::set<std::string> nodes;
+  for (const launcher::NodeRanks& node : evidence.record.placement)
+    nodes.insert(node.node.value);
+  const std::chrono::duration<double, std::ratio<3600>> hours =
+      launcher::run_time_of(launcher::course_of(evidence.job), now);
+  return *evidence.price * (hours.count() * static_cast<double>(nodes.size()));
+}
+
+/// Returns "0.35 USD, of nodes at 0.53 USD/h each"; empty if they cost nothing.
+std::string cost_text(const JobEvidence& evidence, state::TimePoint now) {
+  const auto cost = cost_of(evidence, now);
+  if (!cost || evidence.price->amount == 0) return {};
+  return to_string(*cost) + ", of nodes at " + to_string(*evidence.price) + "/h each";
+}
+
 std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence& evidence,
                                                                state::TimePoint now) {
   const launcher::JobSpec& spec = evidence.record.spec;
@@ -230,6 +254,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence
       {"duration",
        duration_word(
            std::chrono::nanoseconds(launcher::run_time_of(launcher::course_of(job), now)).count())},
+      {"cost", cost_text(evidence, now)},
       {"exit code", job.exit_code ? std::to_string(*job.exit_code) : ""},
       {"cause", evidence.record.cause == launcher::JobEndCause::none
                     ? ""
@@ -290,6 +315,7 @@ View report_view(const JobEvidence& evidence, state::TimePoint now) {
   job["cluster"] = evidence.cluster;
   view.root["job"] = std::move(job);
   view.root["run"] = evidence.run;
+  view.root["cost"] = money_json(cost_of(evidence, now));
   view.root["ranks"] = Json::array();
   view.root["missing"] = evidence.missing;
   view.root["metrics"] = metrics_items(evidence);

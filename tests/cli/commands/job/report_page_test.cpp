@@ -71,6 +71,19 @@ TEST_CASE("the page shows how the job and its ranks ended") {
   CHECK(has(page, "<details open=\"open\"><summary>rank 1"));
 }
 
+TEST_CASE("the report has what the nodes have cost while the job ran, where their price is known") {
+  JobEvidence evidence = failed_job();
+  CHECK_FALSE(has(report_page(evidence, at(30)), "<dt>cost</dt>"));
+  CHECK(report_view(evidence, at(30)).root["cost"].is_null());
+  evidence.price = Money{36.0, kUsd};
+  // Two nodes for the 20 seconds of the job: 36 USD/h are 0.01 USD/s.
+  CHECK(has(report_page(evidence, at(30)),
+            "<dt>cost</dt><dd>0.40 USD, of nodes at 36.00 USD/h each</dd>"));
+  CHECK(report_view(evidence, at(30)).root["cost"]["amount"] == doctest::Approx(0.4));
+  evidence.price = Money{0, kUsd};
+  CHECK_FALSE(has(report_page(evidence, at(30)), "<dt>cost</dt>"));
+}
+
 TEST_CASE("hostile lines and arguments are text in the page") {
   const std::string page = report_page(failed_job(), at(30));
   CHECK_FALSE(has(page, "<script"));
