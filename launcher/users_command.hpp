@@ -6,8 +6,8 @@
 
 namespace fastgpu::launcher {
 
-/// Returns the words of a job's program without the program that runs them in an environment, which
-/// comes first if there is one. Refers to `argv`.
+/// Returns the words of a job's program without the program that runs them in an environment, and
+/// without the line of a shell that starts torchrun: `torchrun train.py`. Refers to `argv`.
 std::span<const std::string> users_command(std::span<const std::string> argv);
 
 /// Returns the name of the environment that such words run in; empty if they name none.

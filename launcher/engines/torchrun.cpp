@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "launcher/users_command.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::launcher {
 namespace {
 
 constexpr const char* kTorchrun = "torchrun";
-constexpr std::size_t kNamePlace = 3;  ///< The place of $0 in "sh -c SCRIPT $0".
+constexpr const char* kByPath = R"(exec torchrun "$@")";
+constexpr const char* kByPython = R"(exec "$0" -m torch.distributed.run "$@")";
+constexpr std::size_t kShellWords = 3;  ///< The number of words of "sh -c SCRIPT".
 
 /// The ports are only known when the job starts.
 constexpr const char* kEndpoint = "PET_RDZV_ENDPOINT=$MASTER_ADDR:$MASTER_PORT ";
@@ -62,10 +65,10 @@ std::vector<std::string> torchrun_argv(const JobSpec& spec) {
   script += kPort;
   std::vector<std::string> argv = {"sh", "-c"};
   if (has_python && is_named(*rest)) {
-    argv.push_back(script + R"(exec "$0" -m torch.distributed.run "$@")");
+    argv.push_back(script + kByPython);
     argv.push_back(*rest);
   } else {
-    argv.push_back(script + R"(exec torchrun "$@")");
+    argv.push_back(script + kByPath);
     argv.emplace_back(kTorchrun);
   }
   if (has_python) ++rest;
@@ -78,9 +81,18 @@ std::vector<std::string> torchrun_argv(const JobSpec& spec) {
   return argv;
 }
 
+std::span<const std::string> torchrun_words(std::span<const std::string> argv) {
+  if (!environment_in(argv).empty()) argv = argv.subspan(1);
+  if (argv.size() <= kShellWords || argv[0] != "sh" || argv[1] != "-c") return {};
+  const std::string& script = argv[2];
+  const bool is_ours = script.find(kPort) != script.npos &&
+                       (script.ends_with(kByPath) || script.ends_with(kByPython));
+  return is_ours ? argv.subspan(kShellWords) : std::span<const std::string>();
+}
+
 std::string torchrun_python(const std::vector<std::string>& argv) {
-  if (argv.size() <= kNamePlace || argv[kNamePlace] == kTorchrun) return "";
-  return argv[kNamePlace];
+  const auto words = torchrun_words(argv);
+  return words.empty() || words.front() == kTorchrun ? "" : words.front();
 }
 
 std::vector<std::string> torchrun_variables(const JobFilesRequest& request, std::size_t place) {

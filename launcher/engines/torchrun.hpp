@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,12 @@ JobRecord with_torchrun(JobRecord job);
 /// the choice to the torchrun in PATH. The port is that of the job.
 std::vector<std::string> torchrun_argv(const JobSpec& spec);
 
-/// Returns the interpreter that runs torchrun in a command of torchrun_argv(); empty if the
-/// torchrun in PATH does.
+/// Returns the words of a command of torchrun_argv() from torchrun, or the interpreter that runs
+/// it, on; empty for any other command. The command may run in an environment. Refers to `argv`.
+std::span<const std::string> torchrun_words(std::span<const std::string> argv);
+
+/// Returns the interpreter that runs torchrun in a command of torchrun_argv(), which may run in an
+/// environment; empty if the torchrun in PATH does.
 std::string torchrun_python(const std::vector<std::string>& argv);
 
 /// Returns torchrun's flags as the variables that it reads: "PET_NNODES=2".

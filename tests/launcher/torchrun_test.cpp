@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "agent/protocol/environment.hpp"
 #include "agent/protocol/plan.hpp"
 #include "launcher/job_files.hpp"
+#include "launcher/users_command.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -66,6 +68,25 @@ TEST_CASE("an interpreter that the user names runs torchrun itself") {
        {Words{"python", "a.py"}, {"python3", "a.py"}, {"a.py"}, {"./train", "/usr/bin/python3"}})
     CHECK(torchrun_python(torchrun_argv(spec_of(program))).empty());
   CHECK(torchrun_python({"true"}).empty());
+}
+
+TEST_CASE("in an environment the interpreter that runs torchrun is the same") {
+  const std::string runner =
+      agent::runner_of(agent::EnvironmentPlaces{"/opt/fastgpu/envs"}.current("train")).string();
+  for (const char* program : {"python", "python3", "/opt/p/bin/python", "./train", "train.py"}) {
+    const Words words = torchrun_argv(spec_of({program, "a.py"}));
+    Words in_environment = words;
+    in_environment.insert(in_environment.begin(), runner);
+    CHECK(torchrun_python(in_environment) == torchrun_python(words));
+  }
+}
+
+TEST_CASE("the shell's line of torchrun is no part of the command that is shown") {
+  for (const Words& program : {Words{"python", "a.py", "1"}, Words{"/opt/p/bin/python", "a.py"}}) {
+    Words words = torchrun_argv(spec_of(program));
+    const auto shown = users_command(words);
+    CHECK(Words(shown.begin(), shown.end()) == Words(words.begin() + 3, words.end()));
+  }
 }
 
 TEST_CASE("torchruns that meet by c10d know where") {

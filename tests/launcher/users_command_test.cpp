@@ -26,6 +26,11 @@ TEST_CASE("the program of an environment is no part of the command that it runs"
   const Words argv = {runner, "python", "train.py"};
   CHECK(command_of(argv) == Words{"python", "train.py"});
   CHECK(environment_in(argv) == "train");
+  const Words of_torchrun = {runner,     "sh",
+                             "-c",       R"(PET_MASTER_PORT=$MASTER_PORT exec torchrun "$@")",
+                             "torchrun", "train.py"};
+  CHECK(command_of(of_torchrun) == Words{"torchrun", "train.py"});
+  CHECK(environment_in(of_torchrun) == "train");
   CHECK(environment_in(Words{agent::runner_of(places.version("train", "0a1b")).string(), "x"}) ==
         "train");
 }
@@ -34,6 +39,7 @@ TEST_CASE("any other command is shown as it is") {
   for (const Words& argv :
        {Words{"python", "train.py"}, Words{"./run", "x"}, Words{"run"}, Words{"/x/.fastgpu/run"},
         Words{"/.fastgpu/run", "x"}, Words{"a/current/.fastgpu/run", "x"},
+        Words{"sh", "-c", "exec torchrun \"$@\"", "x"}, Words{"sh", "-c", "true"},
         Words{"/a/b/.fastgpu/runs", "x"}, Words{"/opt/envs/train/current/.fastgpu/run"}, Words{}}) {
     CHECK(command_of(argv) == argv);
     CHECK(environment_in(argv).empty());

@@ -73,6 +73,39 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     assert_false(left, f"left: {sorted(left)[:20]}")
 
 
+# A program of the environment in place of PyTorch's.
+TORCHRUN = '#!/bin/sh\necho "$FASTGPU_ENV runs $*"\n'
+MODULE = "import os, sys\nprint(os.environ['FASTGPU_ENV'], 'runs', *sys.argv[1:])\n"
+
+
+@with_site(Wheels)
+def test_torchrun_is_that_of_the_environment(site):
+    files = {
+        "torch/__init__.py": "",
+        "torch/distributed/__init__.py": "",
+        "torch/distributed/run.py": MODULE,
+        "torch-1.0.data/scripts/torchrun": TORCHRUN,
+    }
+    site.index.add("torch", "1.0", files)
+    site.write("torch")
+    site.create()
+    interpreter = f"{PREFIX}/train/current/bin/python"
+    for words in (["python", "a.py"], ["python3", "-u", "a.py"], ["a.py"], [interpreter, "a.py"]):
+        said = site.job(*words, more=("elastic", "--launcher", "torchrun"))
+        assert_equal(said.count("train runs a.py\n"), 2, f"{words}: {said}")
+    described = site.user.run("describe", "job", "elastic").out.decode()
+    assert_in(f"{interpreter} a.py\n", described)
+    assert_not_in("sh -c", described)
+    site.user.refused(
+        [
+            *("run", "job", "-c", site.name, "-np", "2", "--launcher", "torchrun"),
+            *("--environment", "train", "--", "/none/bin/python", "a.py"),
+        ],
+        1,
+        "/none/bin/python does not exist: it is to run torchrun",
+    )
+
+
 @with_site(Wheels)
 def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(site):
     site.create()
