@@ -11,6 +11,7 @@
 #include "provision/shared_network.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
+#include "provision/undo.hpp"
 #include "state/reserve.hpp"
 
 namespace fastgpu::provision {
@@ -143,23 +144,19 @@ void keep(const Tools& tools, Cluster cluster) {
 [[noreturn]] void give_up(const Tools& tools, Provider& provider, Cluster cluster,
                           OnFailure on_failure, const Error& reason) {
   const std::string name = cluster.name.value;
-  const std::string message = "creating cluster '" + name + "': " + reason.what();
   const std::string way_out = "`fastgpu delete cluster " + name + "` removes it";
-  try {
-    if (on_failure == OnFailure::remove) {
-      mark_deleting(tools, cluster);
-      // The command's deadline may have passed, and is no reason to leave machines.
-      if (const auto stays = finish_delete(tools, provider, cluster, Clock::time_point::max()))
-        throw Error(*stays);
-    } else {
+  throw_undone(reason.during("creating cluster '" + name + "'"), way_out, [&]() -> std::string {
+    if (on_failure == OnFailure::keep) {
       destroy_strays(tools, provider, cluster);
       keep(tools, cluster);
+      return "; the incomplete cluster is kept: " + way_out;
     }
-  } catch (const Error& e) {
-    throw Error(reason.kind(), message + "; something is left (" + e.what() + "): " + way_out);
-  }
-  if (on_failure == OnFailure::remove) throw Error(reason.kind(), message);
-  throw Error(reason.kind(), message + "; the incomplete cluster is kept: " + way_out);
+    mark_deleting(tools, cluster);
+    // The command's deadline may have passed, and is no reason to leave machines.
+    if (const auto stays = finish_delete(tools, provider, cluster, Clock::time_point::max()))
+      throw Error(*stays);
+    return {};
+  });
 }
 
 void report_shared_network(const Tools& tools, const ClusterSpec& spec) {

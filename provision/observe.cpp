@@ -14,7 +14,7 @@ NodeState observed(NodeState stored, const Instance* instance) {
   if (instance == nullptr) return NodeState::lost;
   switch (instance->state) {
     case InstanceState::pending:
-      return stored;
+      return stored == NodeState::stopped ? NodeState::running : stored;
     case InstanceState::running:
       return NodeState::running;
     case InstanceState::stopped:
@@ -83,6 +83,8 @@ ClusterView observe(ClusterView stored, std::span<const Instance> found,
     const Instance* instance = find_instance(found, node);
     if (instance == nullptr && just_asked_for.contains(node.name)) continue;
     node.state = observed(node.state, instance);
+    if (instance != nullptr && instance->state == InstanceState::pending)
+      stored.booting.insert(node.name);
     // A machine that has ended must not become the machine of a node that has none.
     const bool is_there = instance != nullptr && instance->state != InstanceState::gone;
     if (is_there) note_instance(node, *instance);

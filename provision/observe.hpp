@@ -24,6 +24,8 @@ struct ClusterView {
   /// The owner, if another state directory has taken the cluster over (Instance::owner). Set by
   /// refresh_cluster alone.
   std::string owner{};
+  /// The nodes whose machines boot: paid for, and not reachable yet.
+  std::set<NodeName> booting{};
 };
 
 /// Returns true if `instance` is that node: by its token, by its identity, or, if the place stores
@@ -43,9 +45,10 @@ void follow_indexes(std::span<state::Node> nodes, std::span<const Instance> foun
                     const std::set<NodeName>& unmet);
 
 /// Returns the updated view. Running nodes that were found stopped (after a reboot, for example)
-/// become stopped, and missing ones become lost, unless they were `just_asked_for`. The cluster's
-/// state follows its nodes. Nodes that are being made or removed, and clusters in such a state,
-/// stay unchanged.
+/// become stopped, stopped ones whose
+/// machines boot become running because they are paid for, and missing ones become lost, unless
+/// they were `just_asked_for`. The cluster's state follows its nodes. Nodes that are being made or
+/// removed, and clusters in such a state, stay unchanged.
 ClusterView observe(ClusterView stored, std::span<const Instance> found,
                     const std::set<NodeName>& just_asked_for = {});
 

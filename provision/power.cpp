@@ -11,6 +11,8 @@
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/open_bakes.hpp"
+#include "provision/undo.hpp"
+#include "provision/unmet_nodes.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -25,13 +27,58 @@ std::vector<Node> nodes_in(const ClusterView& view, NodeState state) {
   return nodes;
 }
 
-void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
+/// Returns the nodes that a start must start, and those whose machines boot already: an earlier
+/// start that was interrupted has not waited for them.
+std::vector<Node> not_ready(const Tools& tools, const ClusterView& view) {
+  const auto unmet = unmet_nodes(tools.store, view.cluster.id);
+  std::vector<Node> nodes = nodes_in(view, NodeState::stopped);
+  for (const Node& node : view.nodes)
+    if (view.booting.contains(node.name) && !unmet.contains(node.name)) nodes.push_back(node);
+  return nodes;
+}
+
+/// Stops those of `nodes` that a failed start has started: they would be paid for in vain while
+/// they wait for the others. Like a creation, it does not heed a cancel or the time limit.
+std::string stop_again(const Tools& tools, const HeldCluster& held,
+                       const std::vector<Node>& nodes) {
+  std::vector<Node> started = held.look_after_change().nodes;
+  std::erase_if(started, [&](const Node& node) {
+    return node.state != NodeState::running || !contains(nodes, node.name, &Node::name);
+  });
+  if (started.empty()) return {};
+  run_step(tools, "stopping " + counted(started.size(), "node") + " again", [&] {
+    const Cancel never;
+    std::vector<NodeFailure> failures;
+    add_failures(failures, held.provider().stop(held.cluster(), started, never));
+    throw_failures("stopping nodes", failures);
+  });
+  return "; what had started is stopped again";
+}
+
+/// Starts as many of the nodes as can be started. Returns the failures of the others. Throws
+/// capacity, with the started ones stopped again, if the place has no machines for all of them.
+std::vector<NodeFailure> switch_on(const Tools& tools, const HeldCluster& held,
+                                   std::vector<Node>& nodes) {
   std::vector<NodeFailure> failures;
-  run_step(tools, "starting " + counted(nodes.size(), "node"), [&] {
+  try {
     const auto results = held.provider().start(held.cluster(), nodes, tools.cancel);
     fault_point("provision:started");
     note_results(tools, nodes, results);
     add_failures(failures, results);
+    for (const NodeFailure& failure : failures)
+      if (failure.error.kind() == ErrorKind::capacity) throw_failures("starting nodes", failures);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+    throw_undone(e, "`fastgpu stop cluster " + held.cluster().name.value + "` stops it",
+                 [&] { return stop_again(tools, held, nodes); });
+  }
+  return failures;
+}
+
+void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
+  std::vector<NodeFailure> failures;
+  run_step(tools, "starting " + counted(nodes.size(), "node"), [&] {
+    failures = switch_on(tools, held, nodes);
     tools.cancel.check();
     std::erase_if(
         nodes, [&](const Node& node) { return contains(failures, node.name, &NodeFailure::node); });
@@ -96,7 +143,7 @@ ClusterView under_intent(const Tools& tools, const HeldCluster& held, std::strin
 ClusterView start_cluster(const Tools& tools, const ClusterName& name) {
   const HeldCluster held(tools, name);
   ClusterView view = held.look();
-  const std::vector<Node> stopped = nodes_in(view, NodeState::stopped);
+  const std::vector<Node> stopped = not_ready(tools, view);
   if (stopped.empty()) {
     held.store(view, kStartCluster);
     mount_all(tools, held);

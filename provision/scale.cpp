@@ -10,6 +10,7 @@
 #include "provision/lifecycle.hpp"
 #include "provision/open_bakes.hpp"
 #include "provision/take_down.hpp"
+#include "provision/undo.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -44,14 +45,11 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
     bring_up(tools, provider, cluster, nodes, keys);
     mark_running(tools, cluster, nodes);
   } catch (const Error& e) {
-    const std::string message = "adding nodes to cluster '" + cluster.name.value + "': " + e.what();
-    try {
-      take_down_nodes(tools, provider, cluster, nodes);
-    } catch (const Error& left) {
-      throw Error(e.kind(),
-                  message + "; something is left (" + left.what() + "): `fastgpu gc` removes it");
-    }
-    throw Error(e.kind(), message);
+    throw_undone(e.during("adding nodes to cluster '" + cluster.name.value + "'"),
+                 "`fastgpu gc` removes it", [&] {
+                   take_down_nodes(tools, provider, cluster, nodes);
+                   return "";
+                 });
   }
 }
 
@@ -76,14 +74,11 @@ void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node
     bring_up(tools, provider, cluster, nodes, keys);
     mark_running(tools, cluster, nodes);
   } catch (const Error& e) {
-    const Error failure = e.during("replacing lost nodes of cluster '" + cluster.name.value + "'");
-    try {
-      lose_nodes(tools, provider, cluster, nodes);
-    } catch (const Error& left) {
-      throw Error(e.kind(), std::string(failure.what()) + "; something is left (" + left.what() +
-                                "): `fastgpu gc` removes it");
-    }
-    throw failure;
+    throw_undone(e.during("replacing lost nodes of cluster '" + cluster.name.value + "'"),
+                 "`fastgpu gc` removes it", [&] {
+                   lose_nodes(tools, provider, cluster, nodes);
+                   return "";
+                 });
   }
 }
 

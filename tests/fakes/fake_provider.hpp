@@ -31,6 +31,7 @@ class FakeProvider final : public provision::Provider {
 
   std::map<std::string, Error> create_failures;  ///< By node name.
   std::map<std::string, Error> destroy_failures;
+  std::map<std::string, Error> start_failures;
   std::map<std::string, Error> stop_failures;
   std::optional<Error> unlisted_after_stop;        ///< What `list` throws after the first stop.
   std::map<std::string, std::string> left_behind;  ///< What stays of a machine that is destroyed.
@@ -114,7 +115,7 @@ class FakeProvider final : public provision::Provider {
 
   Results start(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes,
                 const Cancel& /*cancel*/) override {
-    return turn(nodes, "running", {});
+    return turn(nodes, "running", start_failures);
   }
 
   Results stop(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes,

@@ -214,6 +214,54 @@ TEST_CASE("a node that does not stop leaves the cluster degraded, and the others
   CHECK(world.shop.store.open_intents().empty());
 }
 
+TEST_CASE("a start that the place has no machines for stops again what it has started") {
+  WorkshopWorld world;
+  world.create(3);
+  stop_cluster(world.tools, kDemo);
+  world.shop.provider.start_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
+  const Error e = failure_of([&] { start_cluster(world.tools, kDemo); });
+  CHECK(e.kind() == ErrorKind::capacity);
+  CHECK(std::string(e.what()) ==
+        "starting cluster 'demo': starting nodes: demo-1: no stock; what had started is stopped "
+        "again");
+  CHECK(refresh_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a start that cannot be undone names what it leaves and the command that stops it") {
+  WorkshopWorld world;
+  world.create();
+  stop_cluster(world.tools, kDemo);
+  world.shop.provider.start_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
+  world.shop.provider.stop_failures.emplace("demo-0", Error(ErrorKind::denied, "no permission"));
+  const Error e = failure_of([&] { start_cluster(world.tools, kDemo); });
+  CHECK(e.kind() == ErrorKind::capacity);
+  CHECK(std::string(e.what()) ==
+        "starting cluster 'demo': starting nodes: demo-1: no stock; something is left (stopping "
+        "nodes: demo-0: no permission): `fastgpu stop cluster demo` stops it");
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::degraded);
+}
+
+TEST_CASE("nodes that ran before a start that fails keep running") {
+  WorkshopWorld world;
+  const ClusterView view = world.create();
+  world.shop.provider.stop(view.cluster, std::vector<state::Node>{view.nodes[1]}, {});
+  world.shop.provider.start_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
+  CHECK(failure_of([&] { start_cluster(world.tools, kDemo); }).kind() == ErrorKind::capacity);
+  const ClusterView seen = refresh_cluster(world.tools, kDemo);
+  CHECK(seen.nodes[0].state == NodeState::running);
+  CHECK(seen.nodes[1].state == NodeState::stopped);
+}
+
+TEST_CASE("a node that does not start for another reason leaves the others running") {
+  WorkshopWorld world;
+  world.create();
+  stop_cluster(world.tools, kDemo);
+  world.shop.provider.start_failures.emplace("demo-1", Error(ErrorKind::remote, "it is gone"));
+  CHECK(failure_of([&] { start_cluster(world.tools, kDemo); }).kind() == ErrorKind::remote);
+  CHECK(refresh_cluster(world.tools, kDemo).nodes[0].state == NodeState::running);
+}
+
 TEST_CASE("after a reboot the cluster is found stopped, and starts") {
   WorkshopWorld world;
   world.create();

@@ -65,6 +65,20 @@ TEST_CASE("a machine that is listed as gone is lost at once, one that is missing
   CHECK(observe(view, std::vector{gone}).nodes[0].instance_id.empty());
 }
 
+TEST_CASE("a stopped node whose machine boots runs, because it is paid for") {
+  ClusterView view{{.state = state::ClusterState::stopped}, nodes_with({"i-0", "i-1"})};
+  for (Node& node : view.nodes)
+    node.state = state::NodeState::stopped;
+  std::vector<Instance> found = {listed(0, "i-0"), listed(1, "i-1")};
+  found[0].state = InstanceState::pending;
+  found[1].state = InstanceState::stopped;
+  const ClusterView seen = observe(view, found);
+  CHECK(seen.nodes[0].state == state::NodeState::running);
+  CHECK(seen.nodes[1].state == state::NodeState::stopped);
+  CHECK(seen.cluster.state == state::ClusterState::degraded);
+  CHECK(seen.booting == std::set<NodeName>{{"t-0"}});
+}
+
 TEST_CASE("the command that makes all nodes run replaces lost ones") {
   std::vector<Node> nodes = nodes_with({"i-0", "i-1"});
   nodes[0].state = state::NodeState::stopped;

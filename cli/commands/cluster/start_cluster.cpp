@@ -97,7 +97,8 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
   const UnfinishedChange change = {name, "started",
                                    "fastgpu start cluster " + name.value +
                                        (options.replace_lost ? " --replace-lost" : "") +
-                                       (options.accept_host_keys ? " --accept-host-keys" : "")};
+                                       (options.accept_host_keys ? " --accept-host-keys" : ""),
+                                   "fastgpu stop cluster " + name.value};
   return continued_by(context, change, [&] { return start(context, options, name); });
 }
 

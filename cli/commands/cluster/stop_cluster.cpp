@@ -42,7 +42,8 @@ bool may_stop(Context& context, const ChangeOptions& options, const Names& names
 provision::ClusterView stop_one(Context& context, const ChangeOptions& options,
                                 const std::string& given) {
   const ClusterName name = find_cluster(context, given).name;
-  const UnfinishedChange change = {name, "stopped", "fastgpu stop cluster " + name.value};
+  const std::string command = "fastgpu stop cluster " + name.value;
+  const UnfinishedChange change = {name, "stopped", command, command};
   return continued_by(context, change, [&] {
     const provision::Tools tools = tools_for(context, options);
     put_bakes_back(context, tools, name);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "base/counted.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -35,13 +37,40 @@ std::string running_text(Context& context, const state::Cluster& cluster) {
   return running_text(cluster, nodes, price);
 }
 
+bool may_leave_nodes(const UnfinishedChange& change, ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::interrupted:
+    case ErrorKind::timeout:
+      return true;
+    case ErrorKind::denied:
+    case ErrorKind::capacity:
+    case ErrorKind::transient:
+    case ErrorKind::remote:
+      return !change.stop.empty();
+    case ErrorKind::usage:
+    case ErrorKind::not_found:
+    case ErrorKind::conflict:
+    case ErrorKind::local:
+    case ErrorKind::internal:
+      return false;
+  }
+  return false;
+}
+
 Error with_rest(Context& context, const UnfinishedChange& change, const Error& failure) {
-  if (failure.kind() != ErrorKind::interrupted && failure.kind() != ErrorKind::timeout)
-    return failure;
+  if (!may_leave_nodes(change, failure.kind())) return failure;
   const auto cluster = context.store().find_cluster(change.cluster);
   if (!cluster) return failure;
-  return {failure.kind(), std::string(failure.what()) + "; " + running_text(context, *cluster) +
-                              "; `" + change.command + "` continues"};
+  const std::vector<state::Node> nodes = context.store().nodes(cluster->id);
+  const bool is_cut =
+      failure.kind() == ErrorKind::interrupted || failure.kind() == ErrorKind::timeout;
+  const bool costs = provision::is_cloud(cluster->provider) && std::ranges::any_of(nodes, may_run);
+  if (!is_cut && !costs) return failure;
+  std::string text = std::string(failure.what()) + "; " + running_text(context, *cluster) + "; `" +
+                     change.command + "` continues";
+  if (costs && !change.stop.empty() && change.stop != change.command)
+    text += "; `" + change.stop + "` stops " + (nodes.size() == 1 ? "it" : "them");
+  return {failure.kind(), text};
 }
 
 }  // namespace fastgpu::cli

@@ -26,10 +26,17 @@ struct UnfinishedChange {
   ClusterName cluster;
   std::string partly;   ///< The state in between: "stopped".
   std::string command;  ///< The command that continues: "fastgpu stop cluster demo".
+  /// The command that stops nodes that run after any failure of a start or a stop. Empty for
+  /// changes that leave a cluster as it was.
+  std::string stop{};
 };
 
-/// Returns the failure with the nodes that run and the command that continues, if the change was
-/// interrupted or its time is over; otherwise returns it as it is.
+/// Returns true if a change that failed so may have left nodes running that the user must know of:
+/// it was interrupted, its time is over, or, with UnfinishedChange::stop, the place refused.
+bool may_leave_nodes(const UnfinishedChange& change, ErrorKind kind);
+
+/// Returns the failure with the nodes that run, their price and the commands that continue and that
+/// stop them, if may_leave_nodes(); otherwise returns it as it is.
 Error with_rest(Context& context, const UnfinishedChange& change, const Error& failure);
 
 /// Calls `act`, which makes the change. Its failure is described by with_rest(); a second Ctrl-C

@@ -16,6 +16,7 @@ from suite import (
     assert_in,
     assert_less,
     assert_not_equal,
+    assert_not_in,
     assert_true,
 )
 
@@ -99,6 +100,56 @@ def test_what_was_got_is_held_until_the_rest_can_be_had(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, CLOUDSIM, held)
+
+
+def states(customer):
+    return sorted(instance["state"] for instance in customer.sim.alive()[0])
+
+
+def test_a_start_without_machines_for_all_stops_what_it_has_started(user):
+    def short(customer):
+        customer.create("t", nodes=3)
+        customer.run("stop", "cluster", "t")
+        customer.sim.control("stock", {"vendor": customer.cloud, "stock": 1, "spot_stock": 1})
+        told = customer.refused(("start", "cluster", "t"), 4, "no stock", "stopped again")
+        assert_not_in("something is left", told.err)
+        assert_equal(states(customer), ["stopped"] * 3, f"{customer.cloud}: {told.err}")
+        shown = json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"][0]
+        assert_equal(shown["state"], "stopped", shown)
+        customer.sim.control("stock", {"vendor": customer.cloud, "stock": 8, "spot_stock": 8})
+        customer.run("start", "cluster", "t")
+        assert_equal(states(customer), ["running"] * 3)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, short, boot="local")
+
+
+def test_a_start_that_can_be_undone_neither_says_what_runs_for_how_much(user):
+    def stuck(customer):
+        customer.create("t", nodes=3)
+        customer.run("stop", "cluster", "t")
+        customer.sim.control("stock", {"vendor": customer.cloud, "stock": 1, "spot_stock": 1})
+        stop = {"huawei": "BatchStopServers"}.get(customer.cloud, "StopInstances")
+        customer.sim.faults(
+            {
+                "match": {"vendor": customer.cloud, "action": stop, "count": 999},
+                "fault": {"kind": "status", "status": 403, "code": "UnauthorizedOperation"},
+            }
+        )
+        customer.refused(
+            ("start", "cluster", "t"),
+            4,
+            "no stock",
+            "something is left",
+            "1 of 3 nodes of cluster t runs, for",
+            "`fastgpu start cluster t` continues; `fastgpu stop cluster t` stops them",
+        )
+        customer.sim.faults()
+        customer.run("stop", "cluster", "t")
+        assert_equal(states(customer), ["stopped"] * 3)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, stuck, boot="local")
 
 
 def settled(customer):

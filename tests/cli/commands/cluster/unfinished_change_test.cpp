@@ -38,6 +38,17 @@ TEST_CASE("nodes that are being made or removed may run, and stopped or lost one
         "1 of 1 node of cluster demo runs and may cost money");
 }
 
+TEST_CASE("a refusal by the place may leave nodes after a start, and not after a change of size") {
+  const UnfinishedChange start = {{"demo"}, "started", "start it", "stop it"};
+  const UnfinishedChange scale = {{"demo"}, "scaled", "scale it"};
+  CHECK(may_leave_nodes(start, ErrorKind::capacity));
+  CHECK(may_leave_nodes(start, ErrorKind::denied));
+  CHECK_FALSE(may_leave_nodes(scale, ErrorKind::capacity));
+  CHECK(may_leave_nodes(scale, ErrorKind::timeout));
+  CHECK(may_leave_nodes(scale, ErrorKind::interrupted));
+  CHECK_FALSE(may_leave_nodes(start, ErrorKind::conflict));
+}
+
 TEST_SUITE_END();
 
 }  // namespace
