@@ -63,8 +63,9 @@ std::string name_of(const CloudCall& call) {
 
 Error lost_for_good(std::string_view cloud, const CloudCall& call, const Error& lost,
                     bool is_out_of_time) {
+  const bool is_named = std::string_view(lost.what()).find(call.action) != std::string_view::npos;
+  if (!is_out_of_time) return (is_named ? lost : lost.during(name_of(call))).during(cloud);
   const Error named = lost.during(cloud);
-  if (!is_out_of_time) return named;
   return {ErrorKind::timeout, std::string(named.what()) +
                                   "; --timeout leaves no time for another attempt at " +
                                   name_of(call)};

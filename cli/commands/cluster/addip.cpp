@@ -63,8 +63,9 @@ state::Cluster opened(Context& context, const AddipOptions& options, const state
                       const std::vector<IpRange>& ranges) {
   const auto change = [&](state::CloudSpec& spec) { let_in(spec, ranges); };
   if (options.dry_run) return planned(context, cluster, change);
-  state::Cluster changed =
-      provision::change_shared(tools_for(context, options), cluster.name, change);
+  state::Cluster changed = with_tools(context, options, [&](const provision::Tools& tools) {
+    return provision::change_shared(tools, cluster.name, change);
+  });
   publish_record(context, cluster.name);
   return changed;
 }
@@ -92,8 +93,9 @@ state::Cluster closed(Context& context, const AddipOptions& options, const state
     return planned(context, cluster, [&](state::CloudSpec& spec) {
       std::erase_if(spec.ssh_from, [&](const IpRange& range) { return contains(ranges, range); });
     });
-  state::Cluster changed =
-      provision::close_ranges(tools_for(context, options), cluster.name, ranges);
+  state::Cluster changed = with_tools(context, options, [&](const provision::Tools& tools) {
+    return provision::close_ranges(tools, cluster.name, ranges);
+  });
   publish_record(context, cluster.name);
   return changed;
 }

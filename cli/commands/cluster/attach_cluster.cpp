@@ -48,8 +48,9 @@ int run(Context& context, AttachClusterOptions options) {
                         plan_takeover(context, options.request));
   context.set_interrupt_hint("cluster " + options.name +
                              " is partly taken over; repeat the command to continue");
-  const provision::Tools tools = tools_for(context, options);
-  const provision::ClusterView view = take_over(context, tools, options.request);
+  const auto view = with_tools(context, options, [&](const provision::Tools& tools) {
+    return take_over(context, tools, options.request);
+  });
   keep_guards(context, view.cluster.name, GuardUpdate::changed);
   show_cluster(context, view);
   context.ui().next_steps({"fastgpu get nodes " + view.cluster.name.value});

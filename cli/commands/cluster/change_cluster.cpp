@@ -49,6 +49,15 @@ std::string what_goes(const Nodes& nodes, const std::vector<std::string>& jobs) 
   return counted(nodes.size(), "node") + (jobs.empty() ? "" : "; " + jobs_text(jobs));
 }
 
+/// Throws as find_cluster() does. If there are other names, the message says that nothing was
+/// changed.
+void find_or_change_nothing(Context& context, const std::string& name, std::size_t names) try {
+  find_cluster(context, name);
+} catch (const Error& e) {
+  if (names == 1) throw;
+  throw Error(e.kind(), std::string(e.what()) + "; nothing was changed");
+}
+
 }  // namespace
 
 std::shared_ptr<ChangeOptions> describe_one_cluster(Arguments& arguments) {
@@ -76,6 +85,8 @@ Names wanted_names(Context& context, const ChangeOptions& options, const std::st
     if (!contains(names, name)) names.push_back(name);
   };
   std::ranges::for_each(options.names, add);
+  for (const std::string& name : names)
+    find_or_change_nothing(context, name, names.size());
   if (options.all)
     for (const state::Cluster& cluster : context.store().clusters())
       add(cluster.name.value);
@@ -83,7 +94,6 @@ Names wanted_names(Context& context, const ChangeOptions& options, const std::st
 }
 
 std::vector<state::Cluster> known_clusters(Context& context, const Names& names) {
-  if (names.size() == 1) return {find_cluster(context, names.front())};
   std::vector<state::Cluster> known;
   for (const std::string& name : names)
     if (auto cluster = context.store().find_cluster(parse_cluster_name(name)))

@@ -37,11 +37,12 @@ std::shared_ptr<ChangeOptions> describe_one_cluster(Arguments& arguments);
 std::shared_ptr<ChangeOptions> describe_several_clusters(Arguments& arguments);
 
 /// Returns the named clusters, each once, or all of them. Throws ErrorKind::usage, beginning with
-/// `command`, for neither names nor --all, and for both.
+/// `command`, for neither names nor --all, and for both; not_found if one of the names is unknown:
+/// all are looked up before anything is done to the first.
 Names wanted_names(Context& context, const ChangeOptions& options, const std::string& command);
 
-/// Returns the existing clusters among `names`. Unknown names are skipped here, because they get a
-/// result of their own later. Throws not_found if the only name is unknown.
+/// Returns the clusters that still exist among wanted_names(). One that another command has deleted
+/// meanwhile is skipped here, because it gets a result of its own later.
 std::vector<state::Cluster> known_clusters(Context& context, const Names& names);
 
 /// Calls `act` for each cluster, even after a failure, and shows the results in a document of that

@@ -57,7 +57,9 @@ int run_forget(Context& context, const ChangeOptions& options, const Names& name
   const auto forget = [&](const std::string& name) {
     const state::Cluster cluster = find_cluster(context, name);
     const Nodes nodes = context.store().nodes(cluster.id);
-    const auto unasked = provision::forget_cluster(tools_for(context, options), cluster.name);
+    const auto unasked = with_tools(context, options, [&](const provision::Tools& tools) {
+      return provision::forget_cluster(tools, cluster.name);
+    });
     if (unasked) warn_of_machines(context.ui(), cluster, nodes, *unasked);
     return !unasked;
   };
@@ -103,6 +105,27 @@ Error not_deleted(Context& context, const ClusterName& name, const Error& failur
                               "; `fastgpu delete cluster " + name.value + "` deletes it"};
 }
 
+/// Deletes the cluster. Returns the sentence about what stays on hosts of the user.
+std::string delete_with(Context& context, const provision::Tools& tools,
+                        const state::Cluster& cluster) {
+  // An earlier deletion that was interrupted is finished by now.
+  if (!context.store().find_cluster(cluster.id)) return {};
+  provision::check_may_delete(tools, cluster.name);
+  const Nodes nodes = context.store().nodes(cluster.id);
+  stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
+  const Nodes running = in_state(nodes, state::NodeState::running);
+  remove_scheduler(context, cluster, running);
+  deactivate_on_leaving(context, cluster, running);
+  std::string rest = rest_on_hosts(context, cluster, nodes);
+  provision::delete_cluster(tools, cluster.name, [&] {
+    context.set_stop_notice("finishing the deletion of cluster " + cluster.name.value +
+                            "; Ctrl-C again leaves it half done");
+    context.set_interrupt_hint("cluster " + cluster.name.value +
+                               " is partly deleted; remove the rest with: fastgpu gc");
+  });
+  return rest;
+}
+
 void delete_one(Context& context, const ChangeOptions& options, const std::string& given) {
   const state::Cluster cluster = find_cluster(context, given);
   const std::string& name = cluster.name.value;
@@ -112,21 +135,8 @@ void delete_one(Context& context, const ChangeOptions& options, const std::strin
   const Names images = unfinished_images(context, cluster.id);
   std::string rest;
   try {
-    const provision::Tools tools = tools_for(context, options);
-    // An earlier deletion that was interrupted is finished by now.
-    if (!context.store().find_cluster(cluster.id)) return;
-    provision::check_may_delete(tools, cluster.name);
-    const Nodes nodes = context.store().nodes(cluster.id);
-    stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
-    const Nodes running = in_state(nodes, state::NodeState::running);
-    remove_scheduler(context, cluster, running);
-    deactivate_on_leaving(context, cluster, running);
-    rest = rest_on_hosts(context, cluster, nodes);
-    provision::delete_cluster(tools, cluster.name, [&] {
-      context.set_stop_notice("finishing the deletion of cluster " + name +
-                              "; Ctrl-C again leaves it half done");
-      context.set_interrupt_hint("cluster " + name +
-                                 " is partly deleted; remove the rest with: fastgpu gc");
+    rest = with_tools(context, options, [&](const provision::Tools& tools) {
+      return delete_with(context, tools, cluster);
     });
   } catch (const Error& e) {
     throw not_deleted(context, cluster.name, e);

@@ -109,8 +109,11 @@ int run(Context& context, const MountOptions& options) {
     context.ui().note("dry run: nothing was changed");
     return 0;
   }
-  const Outcome<state::Cluster> changed =
-      attempt([&] { return provision::change_storage(tools_for(context, options), name, change); });
+  const Outcome<state::Cluster> changed = attempt([&] {
+    return with_tools(context, options, [&](const provision::Tools& tools) {
+      return provision::change_storage(tools, name, change);
+    });
+  });
   if (!changed.ok()) {
     // The list is of use to someone who has to mend it.
     const auto cluster = context.store().find_cluster(name);

@@ -23,7 +23,9 @@ int run_rename(Context& context, const ChangeOptions& options) {
   const ClusterName from = find_cluster(context, options.name).name;
   const ClusterName to = parse_cluster_name(options.new_name);
   if (options.dry_run) return plan_rename(context, from, to);
-  const auto view = provision::rename_cluster(tools_for(context, options), from, to);
+  const auto view = with_tools(context, options, [&](const provision::Tools& tools) {
+    return provision::rename_cluster(tools, from, to);
+  });
   publish_record(context, to);
   show_cluster(context, view);
   return 0;

@@ -413,7 +413,7 @@ TEST_CASE("completion knows environments, regions, GPUs, groups of nodes and lis
   CHECK_FALSE(completed(session, {"env", "matrix", ""}).empty());
 }
 
-TEST_CASE("several clusters are named, and the one that is missing keeps none of the others") {
+TEST_CASE("several clusters are named, and one that is missing refuses all before any is changed") {
   Session session;
   put_cluster(session, "train", 1);
   const auto said = [&](const Words& words) {
@@ -424,15 +424,14 @@ TEST_CASE("several clusters are named, and the one that is missing keeps none of
   CHECK(said({"delete", "cluster", "trian"}).find("did you mean train?") != std::string::npos);
   CHECK(said({"rename", "cluster", "trian", "x"}).find("did you mean train?") != std::string::npos);
   CHECK(said({"stop", "cluster", "trian"}).find("did you mean train?") != std::string::npos);
-  session.out.text.clear();
-  CHECK(session.run({"delete", "cluster", "one", "two", "one", "--yes", "-o", "json"}) ==
-        exit_code(ErrorKind::not_found));
-  const Json root = Json::parse(session.out.text);
-  CHECK(root.at("schema") == "fastgpu.deleted/1");
-  REQUIRE(root.at("clusters").size() == 2);
-  CHECK(root["clusters"][1]["name"] == "two");
-  CHECK(root["clusters"][1]["error"].get<std::string>().find("no cluster 'two'") !=
-        std::string::npos);
+  const std::string node = "there is no cluster 'train-0': that is a node of cluster train";
+  for (const std::string verb : {"start", "stop", "delete"}) {
+    CHECK(said({verb, "cluster", "train", "train-0"}) == node + "; nothing was changed");
+    CHECK(said({verb, "cluster", "train", "train-0", "--dry-run"}) ==
+          node + "; nothing was changed");
+  }
+  CHECK(said({"delete", "cluster", "train-0", "--yes"}) == node);
+  CHECK(session.context.store().find_cluster(ClusterName{"train"}));
 }
 
 TEST_CASE("help has the flags of a long command by what they are about, and commands by topic") {

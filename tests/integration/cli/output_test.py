@@ -23,7 +23,6 @@ from suite import (
     assert_false,
     assert_greater,
     assert_in,
-    assert_is,
     assert_less,
     assert_less_equal,
     assert_not_in,
@@ -241,11 +240,22 @@ def test_several_clusters_are_stopped_and_deleted_at_once(user):
     user.refused(
         ["delete", "cluster", one, two], 2, f"Delete 2 clusters: {one} (1 node), {two} (1 node)?"
     )
-    deleted = user.run("delete", "cluster", one, "absent", two, "--yes", "-o", "json", code=5)
+    deleted = user.run("delete", "cluster", one, two, "--yes", "-o", "json")
     result = {each["name"]: each["error"] for each in json.loads(deleted.out)["clusters"]}
-    assert_is(result[one], None, f"{result}")
-    assert_is(result[two], None, f"{result}")
-    assert_in("no cluster 'absent'", result["absent"], f"{result}")
+    assert_equal(result, {one: None, two: None})
+
+
+def test_a_wrong_name_among_several_changes_nothing(user):
+    name = user.cluster
+    user.run("create", "cluster", name, "--nodes", "1")
+    node = f"that is a node of cluster {name}; nothing was changed"
+    for words in (["stop"], ["stop", "--dry-run"], ["start"], ["delete", "--yes"]):
+        command = [words[0], "cluster", name, f"{name}-0", *words[1:]]
+        user.refused(command, 5, f"there is no cluster '{name}-0'", node)
+        user.refused([words[0], "cluster", name, "absent", *words[1:]], 5, "no cluster 'absent'")
+    shown = json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"]
+    assert_equal([each["state"] for each in shown if each["name"] == name], ["running"])
+    user.run("delete", "cluster", name, "--yes")
 
 
 def test_an_error_is_a_document_in_yaml_too(user):

@@ -252,6 +252,28 @@ def test_a_stop_that_is_interrupted_says_what_runs_and_how_to_continue(user):
     with_customer(user, interrupted)
 
 
+def test_a_change_ends_in_time_while_the_cloud_answers_nothing(user):
+    def silent(customer):
+        customer.create("t", "--detach", nodes=1)
+        for fault in ({"kind": "status", "status": 500}, {"kind": "half_body"}):
+            match = {"vendor": customer.cloud, "count": 9999}
+            customer.sim.faults({"match": match, "fault": fault})
+            for words in (
+                ("delete", "cluster", "t", "--yes"),
+                ("rename", "cluster", "t", "u"),
+                ("stop", "cluster", "t"),
+                ("addip", "t", "--ssh-from", "198.51.100.0/24"),
+            ):
+                began = time.monotonic()
+                customer.refused((*words, "--timeout", "3s"), 124, "--timeout leaves no time")
+                assert_less(time.monotonic() - began, 12, f"{words}")
+        customer.sim.faults()
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+    with_customer(user, silent)
+
+
 def test_a_range_that_may_log_in_is_taken_away_again(user):
     for cloud in ("aws", "alibaba", "tencent", "huawei"):
 

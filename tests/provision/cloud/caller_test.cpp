@@ -179,8 +179,9 @@ TEST_CASE(
   call.is_repeatable = false;
   CallerBench lost;
   lost.is_lost();
-  CHECK(failure_of([&] { lost.caller.call(call, "doing", lost.cancel); }).kind() ==
-        ErrorKind::transient);
+  const Error unknown = failure_of([&] { lost.caller.call(call, "doing", lost.cancel); });
+  CHECK(std::string(unknown.what()) == "plain: Do in r: connection reset");
+  CHECK(unknown.kind() == ErrorKind::transient);
   CHECK(lost.http.sent.size() == 1);
   CallerBench throttled;
   throttled.answers({429, 200});
