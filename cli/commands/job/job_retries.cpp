@@ -295,6 +295,7 @@ void restart(Context& context, StartedJob& started, const FindTarget& find_targe
   process::set_variable(open.record.spec.environment,
                         "FASTGPU_RESTART_COUNT=" + std::to_string(restarts));
   start_again(context, target, started);
+  started.engine = engine_to_follow(context, target.cluster, open.record);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/shared/not_copied.hpp"
 #include "cli/workflows/absent_nodes.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/remote_target.hpp"
@@ -23,14 +24,19 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the hosts that may get ranks of the job.
-std::vector<ssh::Host> hosts_of(const RemoteTarget& target, const launcher::JobRecord& record) {
-  if (record.spec.engine == launcher::EngineKind::slurm && has_own_slurm(target.cluster))
-    return target.hosts;
+/// Returns the hosts that may get ranks of the job, as they are reached now. While the job waited
+/// for its turn, a node may have got another machine, with another address and another host key.
+std::vector<ssh::Host> hosts_of(const state::Store& store, const RemoteTarget& target,
+                                const launcher::JobRecord& record) {
+  const bool may_get_any =
+      record.spec.engine == launcher::EngineKind::slurm && has_own_slurm(target.cluster);
+  const ClusterHosts where(store, target.cluster);
   std::vector<ssh::Host> hosts;
-  for (const launcher::NodeRanks& ranks : record.placement)
-    for (const ssh::Host& host : target.hosts)
-      if (host.name == ranks.node) hosts.push_back(host);
+  for (const state::Node& node : store.nodes(target.cluster.id)) {
+    const bool has_ranks = contains(record.placement, node.name, &launcher::NodeRanks::node);
+    const bool is_chosen = contains(target.nodes, node.name, &state::Node::name);
+    if (has_ranks || (may_get_any && is_chosen)) hosts.push_back(where.of(node));
+  }
   return hosts;
 }
 
@@ -40,7 +46,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
   const bool is_ours =  // True for a command that builds its own job.
       record.spec.sync.starts_with(context.state_directory().string() + "/");
   context.ui().progress(is_ours ? "copying the files of job " + id : "copying " + record.spec.sync);
-  const std::vector<ssh::Host> hosts = hosts_of(target, record);
+  const std::vector<ssh::Host> hosts = hosts_of(context.store(), target, record);
   const std::filesystem::path source(record.spec.sync);
   remote::CopyOptions options;
   options.left_out = remote::left_out_of(source);
@@ -101,6 +107,8 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   try {
     const std::string run = started.open.run();
     fault_point("job:turn");
+    // The nodes may have got other machines while the job waited.
+    started.engine = engine_for(context, started.open.cluster, record);
     launcher::StartedRun begun = started.engine->start(run, record, context.cancel(), [&] {
       is_prepared = true;
       upload(context, target, record, run);

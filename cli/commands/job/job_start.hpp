@@ -50,7 +50,8 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
                          const launcher::JobRecord& record, const std::string& id);
 
 /// Starts the next run of a job that has ended badly: `started.open.record` has its new placement.
-/// Waits for its turn. Throws interrupted if the job was cancelled.
+/// Waits for its turn. Afterwards `started.engine` is not one that follows. Throws interrupted if
+/// the job was cancelled.
 void start_again(Context& context, const RemoteTarget& target, StartedJob& started);
 
 }  // namespace fastgpu::cli

@@ -123,6 +123,31 @@ def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_jobs_that_wait_run_on_the_machine_that_has_replaced_a_node(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        first = start(customer, "first")
+        (user.folder / "data").mkdir(exist_ok=True)
+        (user.folder / "data" / "word").write_text("copied\n")
+        flags = ["--cluster", "t", "-np", "2", "--sync", str(user.folder / "data")]
+        shell = ["--", "sh", "-c", 'echo "rank $RANK: $(cat word)"']
+        words = ["run", "job", "queued", *flags, *shell]
+        queued = user.start(*words, environment=customer.environment())
+        customer.run("run", "job", "later", *flags, "--after", "first", "--detach", *shell)
+        old = take_away(customer, 1)
+        _, err = first.communicate(timeout=240)
+        assert_equal(first.returncode, 0, err.decode())
+        assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
+        out, err = queued.communicate(timeout=120)
+        assert_equal(queued.returncode, 0, err.decode())
+        assert_in("rank 1: copied", out.decode())
+        customer.run("wait", "job", "later", "--timeout", "120s")
+        assert_in("rank 1: copied", customer.run("logs", "later").out.decode())
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_logs_that_went_with_a_machine_are_said_to_be_gone_with_it(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s")
