@@ -1,7 +1,9 @@
 #include "cli/workflows/cluster_guards.hpp"
 
 #include <algorithm>
+#include <ratio>
 
+#include "base/time_text.hpp"
 #include "cli/workflows/reachable_hosts.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "launcher/guard_orders.hpp"
@@ -204,6 +206,35 @@ std::optional<provision::End> held(Services& services, const state::Cluster& clu
   if (wished && cloud != nullptr && cloud->limits().has_timer)
     wished->when = provision::cloud::held_end(*cloud, wished->when);
   return wished;
+}
+
+std::string late_end_text(const std::string& provider, TimePoint due, TimePoint held,
+                          const std::optional<Money>& cost) {
+  constexpr std::chrono::minutes kSame{1};
+  if (held - due <= kSame) return {};
+  return "its guards would delete the cluster at " + utc_text(due) + ", but the timers of " +
+         provider + " accept no time that is so close: it is deleted at " + utc_text(held) +
+         (cost && cost->amount > 0 ? ", after about " + to_string(*cost) : "");
+}
+
+std::string late_end_of_new(Services& services, const std::string& provider, const Guards& guards,
+                            const std::optional<Money>& per_hour) {
+  if (!provision::is_cloud(provider) || !services.cloud(provider).limits().has_timer) return {};
+  const TimePoint now = std::chrono::system_clock::now();
+  const Money price = per_hour.value_or(Money{0, kUsd});
+  const provision::Watched watched{
+      .created = now, .contact = now, .spending = {.so_far = price * 0, .per_hour = price}};
+  const auto end = provision::end_of(guards, watched, now);
+  if (!end) return {};
+  const TimePoint held = provision::cloud::held_end(services.cloud(provider), end->when);
+  std::optional<Money> cost;
+  if (per_hour) cost = price * std::chrono::duration<double, std::ratio<3600>>(held - now).count();
+  const std::string text = late_end_text(provider, end->when, held, cost);
+  if (text.empty() || !guards.max_cost || !cost || !(*guards.max_cost < *cost)) return text;
+  throw Error(ErrorKind::usage, "--max-cost " + to_string(*guards.max_cost) +
+                                    " cannot be kept: the timers of " + provider +
+                                    " accept no time before " + utc_text(held) +
+                                    ", and until then the cluster costs about " + to_string(*cost));
 }
 
 namespace {

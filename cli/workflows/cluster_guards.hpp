@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/workflows/services.hpp"
@@ -49,6 +50,17 @@ bool nodes_hold_guards(Services& services, const state::Cluster& cluster);
 /// Returns the end that will apply if `wished` is requested: a cloud with timers may round it.
 std::optional<provision::End> held(Services& services, const state::Cluster& cluster,
                                    std::optional<provision::End> wished);
+
+/// Returns "its guards would delete the cluster at 12:00, but the timers of alibaba accept no time
+/// that is so close: it is deleted at 12:30, after about 31.00 CNY"; empty if `held` is not later
+/// than `due`. `cost` is what the cluster costs until then; absent if it is unknown.
+std::string late_end_text(const std::string& provider, state::TimePoint due, state::TimePoint held,
+                          const std::optional<Money>& cost);
+
+/// Returns the same for a cluster that is about to be created for `per_hour`. Throws
+/// ErrorKind::usage if the cloud's timers would let it cost more than the guards allow.
+std::string late_end_of_new(Services& services, const std::string& provider,
+                            const provision::Guards& guards, const std::optional<Money>& per_hour);
 
 /// The event after which timers and nodes must be updated.
 enum class GuardUpdate : std::uint8_t {

@@ -1,5 +1,8 @@
 // guard cluster: sets the conditions under which a cluster stops or is deleted automatically.
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <ratio>
 
 #include "base/fault_point.hpp"
 #include "base/host_names.hpp"
@@ -69,13 +72,14 @@ state::Cluster guarded(Context& context, const GuardClusterOptions& options,
 }
 
 void show_guards(Context& context, const state::Cluster& cluster, const GuardStatus& status) {
-  constexpr std::chrono::minutes kSame{1};
   context.ui().show(view_of_guards(cluster, status));
-  if (status.end && status.due && status.end->when - *status.due > kSame)
-    context.ui().note("its guards would delete the cluster at " + utc_text(*status.due) +
-                      ", but the timers of " + cluster.provider +
-                      " accept no time that is so close: it is deleted at " +
-                      utc_text(status.end->when));
+  if (!status.end || !status.due) return;
+  const auto left = status.end->when - std::chrono::system_clock::now();
+  const double hours = std::chrono::duration<double, std::ratio<3600>>(left).count();
+  std::optional<Money> cost;
+  if (status.price) cost = status.spending.so_far + status.spending.per_hour * std::max(0.0, hours);
+  const std::string late = late_end_text(cluster.provider, *status.due, status.end->when, cost);
+  if (!late.empty()) context.ui().warn(late);
 }
 
 /// Returns when and why the guards delete the cluster, if that is at once or within kEndIsNear: "at
@@ -120,8 +124,8 @@ int plan(Context& context, const GuardClusterOptions& options) {
 }
 
 /// Records the new guards, under the cluster's lock.
-void write_guards(Context& context, const GuardClusterOptions& options, const ClusterName& name) {
-  const provision::Tools tools = tools_for(context, options);
+void write_guards(Context& context, const GuardClusterOptions& options,
+                  const provision::Tools& tools, const ClusterName& name) {
   const state::Cluster before = find_cluster(context, name.value);
   guarded(context, options, before);  // Throws for invalid guards before any node is contacted.
   contact_guard_nodes(context, tools, before);
@@ -136,7 +140,10 @@ int run(Context& context, const GuardClusterOptions& options) {
   const ClusterName name = parse_cluster_name(options.name);
   const bool is_question = says_nothing(options.guards);
   if (!is_question && !may_guard(context, options, find_cluster(context, options.name))) return 1;
-  if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
+  if (!is_question)
+    with_tools(context, options, [&](const provision::Tools& tools) {
+      write_guards(context, options, tools, find_cluster(context, options.name).name);
+    });
   arrange_guards(context, find_cluster(context, options.name).id, GuardUpdate::guarded,
                  Scope::nodes);
   if (!is_question) publish_record(context, name);

@@ -13,7 +13,15 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import run_tests, within
 from clouds_test import for_each_cloud
-from suite import assert_equal, assert_false, assert_greater, assert_is, assert_less, assert_true
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_greater,
+    assert_in,
+    assert_is,
+    assert_less,
+    assert_true,
+)
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 TIMERS = {
@@ -87,6 +95,25 @@ def test_a_cluster_that_everybody_has_forgotten_ends(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, forgotten)
+
+
+def test_an_end_that_the_timers_keep_only_later_is_said_before_machines_are_bought(user):
+    def early(customer):
+        if not has_timer(customer):
+            return
+        late = "accept no time that is so close: it is deleted at"
+        words = customer.creation("t", "--detach", "--max-life", "2m", nodes=1)
+        assert_in(late, customer.run(*words, "--dry-run").err)
+        made = customer.run(*words)
+        assert_in(late, made.err)
+        assert_in(", after about ", made.err)
+        customer.run("delete", "cluster", "t", "--yes")
+        cheap = customer.creation("t", "--detach", "--max-cost", "0.01USD", nodes=1)
+        told = ("--max-cost 0.", "cannot be kept", "until then the cluster costs about")
+        customer.refused(cheap, 2, *told)
+        customer.refused((*cheap, "--dry-run"), 2, *told)
+
+    for_each_cloud(user, early)
 
 
 def test_a_cost_becomes_a_time_that_follows_what_runs(user):
