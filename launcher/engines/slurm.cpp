@@ -12,6 +12,7 @@
 #include "base/names.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
+#include "launcher/engines/mpirun_words.hpp"
 #include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
 
@@ -327,11 +328,12 @@ JobOutcome outcome_of_script(const JobReport& report, const SlurmJob& job) {
                       "share the home directory of the node that submits",
             .cause = JobEndCause::launcher};
   const int code = job.batch.shell_code() == 0 ? 1 : job.batch.shell_code();
-  return {.state = JobState::failed,
-          .exit_code = code,
-          .reason = "Slurm's batch script " + describe(job.batch) +
-                    (report.launcher_tail.empty() ? "" : ":\n" + report.launcher_tail),
-          .cause = JobEndCause::launcher};
+  const std::string gist = gist_of(report.launcher_tail);
+  return {
+      .state = JobState::failed,
+      .exit_code = code,
+      .reason = "Slurm's batch script " + describe(job.batch) + (gist.empty() ? "" : ": " + gist),
+      .cause = JobEndCause::launcher};
 }
 
 JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {

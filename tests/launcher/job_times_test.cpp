@@ -107,6 +107,16 @@ TEST_CASE("a job in a scheduler starts when it leaves the queue there, or its ra
   CHECK(store.find_job(job.id)->record->started == kCreated + 3s);
 }
 
+TEST_CASE("a job that was cancelled in Slurm's queue has not run") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  state::Job job = stored_job(store, record_of(EngineKind::slurm));
+  mark_running(store, job);
+  note_glance(store, job, {.waits = true, .reason = "waits", .engine_id = "17"});
+  mark_ended(store, job, {.state = JobState::cancelled});
+  CHECK(run_time_of(course_of(job), kCreated + 160s) == 0s);
+}
+
 TEST_CASE("the first rank that began, by the clock of its node, begins the job") {
   const auto rank = [](std::int64_t seconds) {
     agent::RankEnd end;

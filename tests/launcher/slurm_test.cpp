@@ -249,6 +249,14 @@ TEST_CASE("Slurm's own reasons for an end are told apart") {
   }
 }
 
+TEST_CASE("the words of srun are one line of the reason") {
+  JobReport report;
+  report.placement = {{.node = {"login"}, .first = 0, .count = 2}};
+  report.launcher_tail = "srun: error: no\nsrun: error: task 1: Killed";
+  CHECK(decide_slurm(report, ended("FAILED", {.code = 137})).reason ==
+        "Slurm's batch script exited with 137: srun: error: no srun: error: task 1: Killed");
+}
+
 TEST_CASE("a job that Slurm has forgotten is judged by its ranks") {
   CHECK(decide_slurm(report_of_two({}, {}), forgotten_slurm_job()).state ==
         state::JobState::succeeded);
