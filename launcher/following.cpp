@@ -172,9 +172,11 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
       if (offsets || beats == nullptr) return std::exchange(offsets, std::nullopt);
       return std::optional(beats->take());
     };
-  task.on_stdout = [&node, &decoder](std::string_view bytes) {
+  task.on_stdout = [this, &node, &decoder](std::string_view bytes) {
     node.hear();
     decoder.feed(bytes);
+    // The others have nothing more to wait for. The process that sent this may take a while to end.
+    if (job_ended() && end_round_) end_round_();
   };
   task.on_stderr = [&node](std::string_view bytes) {
     node.hear();
