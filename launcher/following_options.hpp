@@ -30,11 +30,11 @@ struct FollowingOptions {
   bool needs_begin = false;  ///< A node on which the supervisor has not begun has no such job.
   /// A node without contact for this long is lost.
   std::chrono::milliseconds lost_after = kLostAfter;
-  /// The node that has the supervisor, the only one that may report the job's end. Absent: the
-  /// first one.
+  /// The node that has the supervisor, the only one that may report the job's end unless
+  /// `anywhere`. Absent: the first one.
   std::optional<NodeName> supervisor{};
-  /// Each node may have each rank and the launcher, as a scheduler decides. Then only the loss of
-  /// the supervisor's node ends the following.
+  /// Each node may have each rank and the launcher, and report the job's end, as a scheduler
+  /// decides. Then only the loss of the supervisor's node ends the following.
   bool anywhere = false;
   /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
   remote::SharedInput* input = nullptr;
