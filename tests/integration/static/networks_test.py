@@ -9,7 +9,7 @@ import time
 
 import static_lab
 from relay import Relay
-from static_lab import NETWORK, line_of
+from static_lab import NETWORK, NETWORK_6, has_ipv6, line_of
 from suite import assert_equal, assert_false, assert_in, assert_less, assert_not_in, assert_true
 
 RANKS = ["--", "sh", "-c", "echo $(hostname) $MASTER_ADDR"]
@@ -171,6 +171,58 @@ def test_nodes_known_by_names_use_their_own_network_and_not_dockers(lab):
         path.read_bytes() for path in (hosts[0].home / ".fastgpu" / "jobs").glob("*/spec")
     )
     assert_in(f"{NETWORK}.8/29".encode(), plan)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def add_other_networks(hosts):
+    """Networks that all hosts have, and by which none reaches another: bridges of containers and
+    virtual machines, and a VPN.
+    """
+    for number, host in enumerate(hosts, 11):
+        for bridge, address in (("docker0", "172.17.0.1/16"), ("virbr0", "192.168.122.1/24")):
+            run_ip(host, "link", "add", bridge, "type", "bridge")
+            run_ip(host, "address", "add", address, "dev", bridge)
+            run_ip(host, "link", "set", bridge, "up")
+        run_ip(host, "link", "add", "tun0", "type", "veth", "peer", "name", "tunnel")
+        run_ip(host, "address", "add", f"10.8.0.{number}/24", "dev", "tun0")
+        run_ip(host, "address", "add", f"fd08::{number}/64", "dev", "tun0", "nodad")
+        run_ip(host, "link", "set", "tun0", "up")
+        run_ip(host, "link", "set", "tunnel", "up")
+
+
+def test_hosts_beside_bridges_and_a_vpn_use_the_network_by_which_they_are_known(lab):
+    know_names(lab)
+    names = ("gpu_1.lab.test", "gpu_2.lab.test")  # DNS has such names, which no host may have.
+    with (lab.folder / "hosts").open("a") as file:
+        file.writelines(f"{NETWORK}.1{number} {name}\n" for number, name in enumerate(names, 1))
+    hosts = lab.pair()
+    add_other_networks(hosts)
+    lab.create(
+        *(host.entry().replace(host.address, name) for host, name in zip(hosts, names, strict=True))
+    )
+    for launcher in ("mpirun", "plain"):
+        done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+        assert_equal(
+            sorted(done.stdout.splitlines()),
+            ["[0] one gpu_1.lab.test", "[1] two gpu_1.lab.test"],
+            done.stdout + done.stderr,
+        )
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_hosts_with_ipv6_alone_run_jobs(lab):
+    if not has_ipv6():
+        return
+    hosts = [lab.host(name, f"{NETWORK_6}::{name[-1]}", network=True) for name in ("n2", "n3")]
+    add_other_networks(hosts)
+    lab.create(*(host.entry() for host in hosts))
+    for launcher in ("mpirun", "plain"):
+        done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+        assert_equal(
+            sorted(done.stdout.splitlines()),
+            [f"[0] n2 {NETWORK_6}::2", f"[1] n3 {NETWORK_6}::2"],
+            done.stdout + done.stderr,
+        )
     lab.run("delete", "cluster", "lab", "--yes")
 
 

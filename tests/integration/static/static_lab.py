@@ -22,6 +22,7 @@ from cli_user import within
 from suite import assert_equal, assert_false, assert_in, assert_true
 
 NETWORK = "10.203.117"
+NETWORK_6 = "fd13:14"
 BRIDGE = f"fgst{os.getpid() % 100000}"
 
 START = """
@@ -31,7 +32,7 @@ mount --bind {home} /root
 [ ! -e {folder}/passwd ] || mount --bind {folder}/passwd /etc/passwd
 hostname {name}
 if [ -n "{address}" ]; then
-  until ip -o address show dev eth0 2>/dev/null | grep -q "inet "; do sleep 0.02; done
+  until ip -o address show dev eth0 2>/dev/null | grep -qF "{address}"; do sleep 0.02; done
 fi
 ip link set lo up
 exec /usr/sbin/sshd -D -f {folder}/config -E {folder}/log
@@ -149,9 +150,10 @@ class Host:
         process, link = str(self.first_process()), f"fgv{self.process.pid}"
         ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", process)
         ip("link", "set", link, "master", BRIDGE, "up")
+        prefix = ["/64", "nodad"] if ":" in self.address else ["/24"]
         for words in (
             ["link", "set", "eth0", "up"],
-            ["address", "add", f"{self.address}/24", "dev", "eth0"],
+            ["address", "add", self.address + prefix[0], "dev", "eth0", *prefix[1:]],
         ):
             subprocess.run(["nsenter", "-t", process, "--net", "ip", *words], check=True)
 
@@ -204,6 +206,11 @@ class Host:
         return "  - " + "\n    ".join(lines) + "\n"
 
 
+def has_ipv6():
+    addresses = pathlib.Path("/proc/net/if_inet6")
+    return addresses.exists() and "lo" in addresses.read_text()
+
+
 def ip(*words):
     subprocess.run(["ip", *words], check=True)
 
@@ -226,6 +233,8 @@ class Lab:
             self.has_bridge = True
             ip("address", "add", f"{NETWORK}.1/24", "dev", BRIDGE)
             ip("link", "set", BRIDGE, "up")
+            if has_ipv6():
+                ip("address", "add", f"{NETWORK_6}::1/64", "dev", BRIDGE, "nodad")
         self.hosts.append(Host(self, name, *args, **more))
         return self.hosts[-1]
 
