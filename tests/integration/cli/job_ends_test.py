@@ -71,6 +71,7 @@ def test_every_program_is_asked_and_has_time_to_save_its_work(user):
             way(process)
         _, err = process.communicate(timeout=60)
         assert_equal(process.returncode, 130 if way else 124, err.decode())
+        moments = []
         for text in said(user, job):
             assert_in("asked=", text, f"{job}: a rank got no SIGTERM: {text}")
             assert_in("saved", text, f"{job}: a rank was cut short: {text}")
@@ -78,6 +79,9 @@ def test_every_program_is_asked_and_has_time_to_save_its_work(user):
             late = at - asked if way else at - began - 6
             print(f"   {job}: asked after {late:.2f} s", flush=True)
             assert_less(late, 4, f"{job}: asked after {late:.1f} s")
+            moments.append(at)
+        # The nodes of this machine have one clock. Open MPI 4.1 alone takes seconds for the others.
+        assert_less(max(moments) - min(moments), 0.5, f"{job}: not at once: {moments}")
 
 
 @shared_cluster
