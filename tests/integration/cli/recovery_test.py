@@ -6,13 +6,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import inits_of, job_words, run_tests, shared_cluster, within
-from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true, skip
 
 # The first run fails as `$1` says; every later one writes where it found what the first one left.
 TWICE = (
@@ -44,6 +45,54 @@ def test_a_job_that_hangs_is_ended_with_the_stacks_of_its_ranks(user):
     assert_equal(left.out.strip(), b"", "processes are left")
     kept = user.run("exec", f"{name}/0", "--", "cat", ".fastgpu/jobs/hangs-1/stacks").out
     assert_in(b"rank 0, process", kept)
+
+
+@shared_cluster
+def test_logs_of_a_job_that_is_started_again_go_on_with_its_next_run(user):
+    name = user.two_nodes()
+    program = [
+        "sh",
+        "-c",
+        'echo "run $FASTGPU_RESTART_COUNT"; sleep 3; exit $((1-FASTGPU_RESTART_COUNT))',
+    ]
+    words = ["--retry", "1", "--on", "failure", "--detach"]
+    user.run(*job_words(name, 1, program, "follows", *words))
+    logs = user.start("logs", "follows", "-f")
+    document = user.start("logs", "follows", "-f", "-o", "json")
+    waits = user.run("wait", "job", "follows", "--junit", "report.xml", "--timeout", "60s")
+    assert_in("job follows-1 was started again, 1 of 1 (failure)", waits.err)
+    out, err = logs.communicate(timeout=30)
+    assert_equal(logs.returncode, 0, err)
+    assert_equal(out, b"run 0\nrun 1\n")
+    assert_in("job follows-1 was started again, 1 of 1 (failure)", err.decode())
+    lines = json.loads(document.communicate(timeout=30)[0])["lines"]
+    texts = [line["text"] for line in lines if line["rank"] == 0]
+    assert_equal(texts, ["run 0", "run 1"], lines)
+    assert_in("restarts: 1", (user.folder / "report.xml").read_text())
+
+
+HANGS = """
+import time
+
+def waits_for_the_others():
+    time.sleep(600)
+
+waits_for_the_others()
+"""
+
+
+@shared_cluster
+def test_the_stacks_of_python_are_those_of_its_functions(user):
+    spy = shutil.which("py-spy")
+    if not spy:
+        skip("needs py-spy [pip install py-spy]")
+    name = user.two_nodes()
+    user.run("cp", spy, f"{name}:/usr/local/bin/")
+    program = ["/usr/bin/python3", "-c", HANGS]
+    done = user.run(*job_words(name, 2, program, "python", "--hang-timeout", "3s"), code=124)
+    for rank in (0, 1):
+        stack = done.err.partition(f"rank {rank}, process")[2].partition("rank ")[0]
+        assert_in("waits_for_the_others (<string>:5)", stack, done.err)
 
 
 @shared_cluster
