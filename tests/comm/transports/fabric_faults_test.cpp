@@ -58,6 +58,32 @@ TEST_CASE("a queue that is full is tried again, until there is room") {
   }
 }
 
+TEST_CASE("a queue that is full for ten seconds costs these and nothing else") {
+  const auto fill = [](fabric::Put put) {
+    const auto wire = std::make_shared<FabricWire>(WireTraits{.put = put});
+    auto ranks = communicators_by(wire, 2, 600s);
+    wire->is_full = true;
+    std::jthread emptied([&] {
+      std::this_thread::sleep_for(10s);
+      wire->is_full = false;
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::vector<float>> results(2);
+    run_ranks(ranks, [&](Communicator& comm) {
+      auto values = numbers(comm.rank(), 70'001);
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+      results[static_cast<std::size_t>(comm.rank().value)] = values;
+    });
+    CHECK(std::chrono::steady_clock::now() - begin > 9s);
+    CHECK(std::chrono::steady_clock::now() - begin < 20s);
+    CHECK(results[0] == sums(2, 70'001));
+    CHECK(results[1] == sums(2, 70'001));
+  };
+  std::vector<std::jthread> jobs;
+  for (const fabric::Put put : fabric::kPuts)
+    jobs.emplace_back(fill, put);
+}
+
 TEST_CASE("a queue that stays full ends the call at the deadline, with a rank's name") {
   const auto wire = std::make_shared<FabricWire>(WireTraits{.put = fabric::Put::with_data});
   auto ranks = communicators_by(wire, 2, 300ms);
