@@ -75,8 +75,10 @@ struct RunEnd {
 RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome& outcome,
               const std::vector<Notice>& notices) {
   RunEnd end{.outcome = outcome, .cause = outcome.cause};
-  if (!notices.empty() && outcome.cause == JobEndCause::cancelled &&
-      !context.cancel().requested()) {
+  // Programs may end by the SIGTERM of the stop before its own answer comes.
+  const bool is_stopped =
+      outcome.cause == JobEndCause::cancelled || outcome.state == state::JobState::failed;
+  if (!notices.empty() && is_stopped && !context.cancel().requested()) {
     end.outcome = outcome_after(notices);
     end.cause = end.outcome.cause;
     for (const Notice& notice : notices)
@@ -91,6 +93,14 @@ RunEnd end_of(Context& context, const OpenJob& open, const launcher::JobOutcome&
   const bool is_taken =
       !end.taken_back.empty() || (decides && was_taken_away(context, open, end.outcome));
   end.cause = launcher::with_notice(outcome.cause, is_taken);
+  if (!end.taken_back.empty() && end.outcome.lost.empty()) {
+    // The programs have ended by themselves after the notice.
+    std::vector<std::string> names;
+    for (const NodeName& node : end.taken_back)
+      names.push_back(node.value);
+    end.outcome.lost = end.taken_back;
+    end.outcome.reason += "; the cloud takes " + fold_names(names) + " back";
+  }
   return end;
 }
 

@@ -8,6 +8,7 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "cli/commands/job/own_command.hpp"
+#include "cli/workflows/absent_nodes.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
@@ -71,6 +72,29 @@ void bring_environment(Context& context, const state::Cluster& cluster, const st
                     " --cluster " + clusters_name + " shows why");
 }
 
+/// Starts nodes that are stopped while others of their cluster run. Throws conflict while another
+/// fastgpu changes the cluster: it may be stopping the others.
+provision::ClusterView start_stopped(Context& context, const provision::Tools& tools,
+                                     const state::Cluster& cluster,
+                                     const std::vector<std::string>& stopped) {
+  const std::string names = fold_names(stopped);
+  const bool is_changed = change_of(context.store(), cluster.name) == ClusterChange::in_progress;
+  if (is_changed || stopped_alone(provision::look_before_change(tools, cluster.name).nodes).empty())
+    throw Error(ErrorKind::conflict,
+                names + " is stopped, and another fastgpu changes cluster " + cluster.name.value);
+  context.ui().note("starting " + names + ", which was stopped while the others ran");
+  return provision::start_cluster(tools, cluster.name);
+}
+
+/// Throws conflict, with the remedy, if the nodes of the cluster are stopped: a user has stopped
+/// it.
+void refuse_stopped(Context& context, const provision::ClusterView& view) {
+  for (const state::Node& node : view.nodes)
+    if (node.state == state::NodeState::stopped)
+      throw Error(ErrorKind::conflict,
+                  absence_of(view.cluster, node, change_of(context.store(), view.cluster.name)));
+}
+
 }  // namespace
 
 std::string environment_of_program(
@@ -81,14 +105,28 @@ std::string environment_of_program(
   return found == runners.end() ? "" : found->first;
 }
 
+std::vector<std::string> stopped_alone(const std::vector<state::Node>& nodes) {
+  const bool is_any_running = !names_in_state(nodes, state::NodeState::running).empty();
+  return is_any_running ? names_in_state(nodes, state::NodeState::stopped)
+                        : std::vector<std::string>();
+}
+
 std::vector<NodeName> replace_for_job(Context& context, const state::Cluster& cluster,
                                       const launcher::JobSpec& spec) {
   const provision::Tools tools = tools_for_replacement(context);
-  const auto lost = names_in_state(provision::look_before_change(tools, cluster.name).nodes,
-                                   state::NodeState::lost);
-  if (lost.empty()) return {};
-  context.ui().note("creating " + counted(lost.size(), "new machine") + " for " + fold_names(lost));
-  const auto view = provision::replace_lost_nodes(tools, cluster.name);
+  auto view = provision::look_before_change(tools, cluster.name);
+  auto lost = names_in_state(view.nodes, state::NodeState::lost);
+  const auto stopped = stopped_alone(view.nodes);
+  if (lost.empty() && stopped.empty()) {
+    refuse_stopped(context, view);
+    return {};
+  }
+  if (!stopped.empty()) view = start_stopped(context, tools, cluster, stopped);
+  if (!lost.empty()) {
+    context.ui().note("creating " + counted(lost.size(), "new machine") + " for " +
+                      fold_names(lost));
+    view = provision::replace_lost_nodes(tools, cluster.name);
+  }
   complete_first_contact(context, tools, view.cluster);
   keep_guards(context, cluster.name, GuardUpdate::changed);
   publish_record(context, cluster.name);
@@ -97,6 +135,7 @@ std::vector<NodeName> replace_for_job(Context& context, const state::Cluster& cl
   if (!environment.empty()) bring_environment(context, cluster, environment);
   const auto running = names_in_state(context.store().nodes(cluster.id), state::NodeState::running);
   std::vector<NodeName> replaced;
+  lost.insert(lost.end(), stopped.begin(), stopped.end());
   for (const std::string& name : lost)
     if (contains(running, name)) replaced.push_back({name});
   return replaced;
