@@ -77,6 +77,12 @@ void make_private_directory(const fs::path& path) {
   make_private_directory(path);  // Another process has created it just now.
 }
 
+Error read_only_directory(const std::filesystem::path& directory) {
+  return {ErrorKind::denied, "the state directory " + directory.string() +
+                                 " is read-only: make it writable, or set FASTGPU_STATE_DIR to "
+                                 "another place"};
+}
+
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
   // The id is empty while a new cluster's hosts are checked.
   const bool is_name = std::ranges::all_of(cluster.value, [](char c) {

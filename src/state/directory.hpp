@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::state {
@@ -24,6 +25,9 @@ std::filesystem::path choose_directory(const Environment& environment);
 /// Creates `path` and its parents, with mode 0700 for new ones. Does nothing if it exists. Throws
 /// ErrorKind::denied or capacity with the path.
 void make_private_directory(const std::filesystem::path& path);
+
+/// Returns the error for a write to a state directory that is read-only.
+Error read_only_directory(const std::filesystem::path& directory);
 
 /// Returns the directory for a cluster's files: `directory`/clusters/<id>. Does not create it.
 /// Throws ErrorKind::remote for an id that is not a valid name of a directory, because it may come

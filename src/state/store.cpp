@@ -5,6 +5,7 @@
 
 #include "base/host_names.hpp"
 #include "state/database.hpp"
+#include "state/directory.hpp"
 #include "state/record_text.hpp"
 #include "state/words.hpp"
 
@@ -67,9 +68,7 @@ Database::~Database() {
 
 void Database::require_writable() const {
   if (open_.writable) return;
-  throw Error(ErrorKind::denied, "the state directory " + directory_.string() +
-                                     " is read-only: make it writable, or set FASTGPU_STATE_DIR "
-                                     "to another place");
+  throw read_only_directory(directory_);
 }
 
 void Database::roll_back() noexcept {

@@ -24,7 +24,8 @@ if ! is_listed /etc/fstab; then
     esac
     sleep 1
   done
-  [ -n "$disk" ] || fail "there is no blank disk of $gib GiB; of that size is: $(echo $(disks))"
+  others=$(echo $(disks))
+  [ -n "$disk" ] || fail "there is no blank disk of $gib GiB${others:+; of that size, and not blank: $others}"
   uuid=$(blkid -c /dev/null -o value -s UUID "$disk")
   [ -n "$uuid" ] || fail "the file system on $disk has no UUID"
   run mkdir -p "$path"

@@ -55,17 +55,30 @@ std::string details_of(const state::Job& job) {
   return text;
 }
 
+/// Returns the element about the restarts of the job; empty without any.
+std::string restarts_of(const state::Job& job) {
+  try {
+    const int restarts = job.record->restarts;
+    if (restarts == 0) return {};
+    return "    <system-out>restarts: " + std::to_string(restarts) + "</system-out>\n";
+  } catch (const Error&) {  // The record cannot be read.
+    return {};
+  }
+}
+
 std::string case_of(const JobAndCluster& one, state::TimePoint now) {
   const state::Job& job = one.job;
   const std::string head =
       "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" + xml_text(job.id) +
       "\" time=\"" + seconds_text(launcher::run_time_of(launcher::course_of(job), now)) + "\"";
-  if (job.state == state::JobState::succeeded) return head + "/>\n";
+  const std::string restarts = restarts_of(job);
+  if (job.state == state::JobState::succeeded)
+    return restarts.empty() ? head + "/>\n" : head + ">\n" + restarts + "  </testcase>\n";
   const std::string state(state::to_string(job.state));
   const char* const kind = is_failure(job) ? "failure" : "error";
   return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
          xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(details_of(job)) +
-         "</" + kind + ">\n  </testcase>\n";
+         "</" + kind + ">\n" + restarts + "  </testcase>\n";
 }
 
 }  // namespace

@@ -134,11 +134,12 @@ std::string our_name(const cloud::OwnerTags& marks) {
 }
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
-cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(Network& network, const std::string& region,
+                                const std::string& vpc) {
   const char* filter = vpc.starts_with("vpc-") ? "VpcId" : "VpcName";
   const std::string found = network.find_one(kVpc, {{filter, vpc}}, "called '" + vpc + "'");
   if (found.empty())
-    throw Error(ErrorKind::not_found, "alibaba: there is no VPC '" + vpc + "' in that region");
+    throw Error(ErrorKind::not_found, "alibaba: there is no VPC '" + vpc + "' in " + region);
   return {found};
 }
 
@@ -294,7 +295,7 @@ std::string deployment_set(Network& network, const NetworkRequest& request) {
 void AlibabaCloud::check_network(const cloud::Site& site, const std::string& vpc,
                                  const Cancel& cancel) {
   Network network(api_, site.region, cancel);
-  vswitch_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+  vswitch_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, site.region, vpc));
 }
 
 Parts AlibabaCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
@@ -310,8 +311,8 @@ Parts AlibabaCloud::make_network(const NetworkRequest& request, const Cancel& ca
     }
     throw Error(ErrorKind::timeout, "alibaba: " + id + " is not available after a minute");
   };
-  const auto vpc =
-      request.vpc.empty() ? our_vpc(network, request) : existing_vpc(network, request.vpc);
+  const auto vpc = request.vpc.empty() ? our_vpc(network, request)
+                                       : existing_vpc(network, request.site.region, request.vpc);
   await(kVpc, vpc.id);
   std::string vswitch;
   std::string group;

@@ -39,11 +39,11 @@ Filters marked(const state::ClusterId& cluster) {
 }
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
-std::string existing_vpc(Network& network, const std::string& vpc) {
+std::string existing_vpc(Network& network, const std::string& region, const std::string& vpc) {
   const bool is_id = vpc.starts_with("vpc-");
   const std::string found = network.find_one(kVpc, {{is_id ? "vpc-id" : "tag:Name", vpc}});
   if (found.empty())
-    throw Error(ErrorKind::not_found, "aws: there is no VPC '" + vpc + "' in that region");
+    throw Error(ErrorKind::not_found, "aws: there is no VPC '" + vpc + "' in " + region);
   return found;
 }
 
@@ -202,7 +202,7 @@ void AwsCloud::check_network(const cloud::Site& site, const std::string& vpc,
   Network network(ec2_, site.region, wait_, cancel);
   const NetworkRequest request{.site = site, .vpc = vpc};
   const Bearers there;
-  subnet_in({network, request, there}, existing_vpc(network, vpc));
+  subnet_in({network, request, there}, existing_vpc(network, site.region, vpc));
 }
 
 Parts AwsCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
@@ -212,8 +212,9 @@ Parts AwsCloud::make_network(const NetworkRequest& request, const Cancel& cancel
   const Work work{network, request, there};
   std::string vpc;
   Gateway out;
-  cloud::Tasks first = {
-      [&] { vpc = is_ours ? our_vpc(work) : existing_vpc(network, request.vpc); }};
+  cloud::Tasks first = {[&] {
+    vpc = is_ours ? our_vpc(work) : existing_vpc(network, request.site.region, request.vpc);
+  }};
   if (is_ours) first.emplace_back([&] { out = gateway(work); });
   cloud::at_once(first);
   std::string subnet;

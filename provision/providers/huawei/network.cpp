@@ -256,11 +256,12 @@ class Network {
 };
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
-cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(Network& network, const std::string& region,
+                                const std::string& vpc) {
   JsonAnswer found = network.find_one(kVpc, "id", vpc);
   if (found.root().is_null()) found = network.find_one(kVpc, "name", vpc);
   if (found.root().is_null())
-    throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in that region");
+    throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in " + region);
   return {found["id"].text()};
 }
 
@@ -326,7 +327,7 @@ std::string security_group(Network& network, const NetworkRequest& request) {
 void HuaweiCloud::check_network(const cloud::Site& site, const std::string& vpc,
                                 const Cancel& cancel) {
   Network network(api_, site.region, wait_, cancel);
-  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, site.region, vpc));
 }
 
 Parts HuaweiCloud::make_network(const NetworkRequest& request, const Cancel& cancel) {
@@ -335,8 +336,10 @@ Parts HuaweiCloud::make_network(const NetworkRequest& request, const Cancel& can
   std::string subnet;
   std::string group;
   cloud::at_once({[&] {
-                    const auto found = request.vpc.empty() ? our_vpc(network, request)
-                                                           : existing_vpc(network, request.vpc);
+                    const auto found =
+                        request.vpc.empty()
+                            ? our_vpc(network, request)
+                            : existing_vpc(network, request.site.region, request.vpc);
                     vpc = found.id;
                     subnet = subnet_in(network, request, found);
                   },

@@ -29,12 +29,13 @@ std::string marked_as(const NetworkRequest& request) {
 }
 
 /// Returns the user's own VPC, by id or name. Throws not_found if it is missing.
-cloud::FoundOrMade existing_vpc(PartsCalls& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(PartsCalls& network, const std::string& region,
+                                const std::string& vpc) {
   const char* name = vpc.starts_with("vpc-") ? "vpc-id" : "vpc-name";
   const auto found = network.find(kVpc, {{"Filters", json::array({filter(name, {vpc})})}});
   std::string id = network.only(found, kVpc, "called '" + vpc + "'");
   if (id.empty())
-    throw Error(ErrorKind::not_found, "tencent: there is no VPC '" + vpc + "' in that region");
+    throw Error(ErrorKind::not_found, "tencent: there is no VPC '" + vpc + "' in " + region);
   return {std::move(id)};
 }
 
@@ -155,7 +156,7 @@ std::string hpc_cluster(PartsCalls& network, const NetworkRequest& request) {
 void TencentCloud::check_network(const cloud::Site& site, const std::string& vpc,
                                  const Cancel& cancel) {
   PartsCalls network(api_, wait_, site.region, cancel);
-  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, site.region, vpc));
 }
 
 std::vector<IpRange> TencentCloud::open_ranges(const NetworkRequest& request,
@@ -190,9 +191,10 @@ Parts TencentCloud::make_network(const NetworkRequest& request, const Cancel& ca
   std::string group;
   std::string hpc;
   cloud::Tasks tasks = {[&] {
-                          const auto found = request.vpc.empty()
-                                                 ? our_vpc(network, request)
-                                                 : existing_vpc(network, request.vpc);
+                          const auto found =
+                              request.vpc.empty()
+                                  ? our_vpc(network, request)
+                                  : existing_vpc(network, request.site.region, request.vpc);
                           vpc = found.id;
                           subnet = subnet_in(network, request, found);
                         },

@@ -52,6 +52,15 @@ TEST_CASE("a failure has the last lines of the rank that failed first") {
   CHECK(report.find(">exit code 3&#10;step 1&#10;no &lt;file&gt;</failure>") != report.npos);
 }
 
+TEST_CASE("a job that was started again says how often") {
+  JobAndCluster good = job("good-1", JobState::succeeded, 0, "");
+  state::JobRecord record;
+  record.restarts = 2;
+  good.job.record = record;
+  const std::string report = junit_report(std::vector{good}, state::TimePoint());
+  CHECK(report.find("    <system-out>restarts: 2</system-out>\n  </testcase>\n") != report.npos);
+}
+
 TEST_SUITE_END();
 
 }  // namespace
