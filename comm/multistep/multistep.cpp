@@ -152,9 +152,16 @@ void Multistep::check_same_round() {
               std::to_string(all[0][0]) + kRemedy);
 }
 
-void Multistep::check_can_go_on() const {
+void Multistep::check_begun() const {
   if (slices_.empty()) refuse_step("begin comes first");
-  if (is_over_) refuse_step("all ranks have finished, and no step follows");
+}
+
+void Multistep::check_can_go_on() const {
+  check_begun();
+  if (is_over_)
+    refuse_step(
+        "all ranks have finished, and no step follows: load the state of then on all ranks to go "
+        "on");
 }
 
 void Multistep::check_tensor(std::size_t tensor) const {
@@ -356,7 +363,7 @@ GradientCounters Multistep::counters() {
 
 /// Returns the state without the memory of tensors and codecs.
 SavedMultistep Multistep::saved_head() {
-  check_can_go_on();
+  check_begun();
   if (contains(taken_, 1)) refuse_step("the state is saved between steps, not within one");
   settle();
   SavedMultistep state{.rank = communicator_.rank(),
@@ -404,7 +411,7 @@ std::vector<std::byte> Multistep::saved_state() {
 }
 
 void Multistep::load_state(std::span<const std::byte> saved) {
-  check_can_go_on();
+  check_begun();
   const SavedMultistep state = decode_multistep(saved);
   if (state.rank != communicator_.rank() || state.ranks != communicator_.size())
     refuse_step("this is the state of rank " + std::to_string(state.rank.value) + " of " +
@@ -429,6 +436,7 @@ void Multistep::load_state(std::span<const std::byte> saved) {
   for (std::size_t i = 0; i < slices_.size(); ++i)
     slices_[i].exchange->check_state(state.codecs[i]);
   clock_.restore(state.clock);
+  is_over_ = false;
   has_compared_rounds_ = false;
   came_.reset();
   if (state.unused) {

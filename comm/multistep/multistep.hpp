@@ -78,7 +78,8 @@ class Multistep {
   /// Returns the counts of all exchanges.
   GradientCounters counters();
 
-  /// Returns the state of this rank between steps, for a file: each rank keeps its own.
+  /// Returns the state of this rank between steps or after the last one, for a file: each rank
+  /// keeps its own.
   std::vector<std::byte> saved_state();
 
   /// Returns the length of what saved_state() returns, without making it.
@@ -87,7 +88,8 @@ class Multistep {
   /// Takes the saved state of the same rank, after `begin`. Parameters that were added have then
   /// the values that they had. Throws ErrorKind::usage for the state of another rank, number of
   /// ranks, mode or set of tensors, and a damaged one; then nothing has changed. The next step
-  /// throws it on all ranks if one of them has loaded the state of another round, or none.
+  /// throws it on all ranks if one of them has loaded the state of another round, or none. A
+  /// training that was over goes on.
   void load_state(std::span<const std::byte> saved);
 
  private:
@@ -100,6 +102,7 @@ class Multistep {
 
   void check_same_mode();
   void check_same_round();
+  void check_begun() const;
   void check_can_go_on() const;
   void check_tensor(std::size_t tensor) const;
   void take(std::size_t tensor, double weight);

@@ -84,15 +84,16 @@ fgc_status fgc_multistep_finish(fgc_multistep* multistep, fgc_multistep_outcome*
 /* Gets the counts of this rank: a step is a round there. */
 fgc_status fgc_multistep_counters(fgc_multistep* multistep, fgc_counters* counters);
 
-/* Saves what this rank remembers between steps, and the parameters that were added, as
- * fgc_gradients_save does. With a mode that averages gradients the program saves parameters. */
+/* Saves what this rank remembers between steps or after the last one, and the parameters that were
+ * added, as fgc_gradients_save does. With a mode that averages gradients the program saves
+ * parameters. */
 fgc_status fgc_multistep_save(fgc_multistep* multistep, void* state, size_t room, size_t* bytes);
 
 /* Loads what the same rank has saved, after fgc_multistep_begin: training goes on bit by bit, from
  * the same parameters.
  * FGC_USAGE for the state of another rank, number of ranks, mode or set of tensors, or a damaged
  * one; nothing has changed then. All ranks load the states of one checkpoint: otherwise the next
- * step is FGC_USAGE on all of them, naming a rank. */
+ * step is FGC_USAGE on all of them, naming a rank. Also after is_over: steps then follow. */
 fgc_status fgc_multistep_load(fgc_multistep* multistep, const void* state, size_t bytes);
 
 /* Sets a handler as fgc_gradients_on_warning does. */

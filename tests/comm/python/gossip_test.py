@@ -2,12 +2,17 @@
 saved states.
 """
 
+import pathlib
+import re
+
 from ranks import (
+    all_well,
     check_dead_rank_is_named,
     end_like_a_crash,
     need,
     on_ranks,
     raises,
+    run_ranks,
     run_tests,
 )
 from suite import assert_equal, assert_greater, assert_in, assert_less, assert_true
@@ -174,6 +179,78 @@ def a_model_of_pytorch_trains_by_gossip(comm):
     assert_equal(again.report.step, 60)
     with raises(RuntimeError, "make the GossipOptimizer with all parameters"):
         again.add_param_group({"params": [torch.zeros(1)]})
+
+
+@on_ranks(3)
+def all_ranks_have_one_model_after_an_average(comm):
+    if torch is None:
+        return
+    from fastgpu_comm.torch_gossip import GossipOptimizer
+
+    torch.manual_seed(comm.rank)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4))
+    model = model.to(memory_format=torch.channels_last)
+    model[1].double()
+    wanted = [
+        sum(comm.all_gather(one.detach().contiguous().reshape(1, -1))) for one in model.parameters()
+    ]
+    GossipOptimizer(torch.optim.SGD(model.parameters(), lr=0.05), comm, model).average()
+    for one, total in zip(model.parameters(), wanted):
+        apart = (one.detach().reshape(-1) - total / comm.size).abs().max()
+        assert_less(float(apart), 1e-6)
+
+
+@on_ranks(3)
+def a_rank_whose_scaler_leaves_a_step_out_still_mixes(comm):
+    if torch is None:
+        return
+    if not hasattr(torch.amp, "GradScaler"):
+        return  # Older ones have none for the host.
+    from fastgpu_comm.torch_gossip import GossipOptimizer
+
+    for unscales, kind in ((False, "SGD"), (True, "SGD"), (False, "Adam")):
+        torch.manual_seed(5)
+        model, plain = torch.nn.Linear(6, 1), torch.nn.Linear(6, 1)
+        plain.load_state_dict(model.state_dict())
+        make = getattr(torch.optim, kind)
+        optimizer = GossipOptimizer(make(model.parameters(), lr=0.05), comm, model)
+        reference = make(plain.parameters(), lr=0.05)
+        scaler = torch.amp.GradScaler("cpu", init_scale=16.0)
+        x = torch.ones(4, 6)
+        for step in range(6):
+            is_odd = step == 3 and comm.rank == 1
+            optimizer.zero_grad()
+            scaler.scale(model(x).square().mean()).backward()
+            if is_odd:
+                model.weight.grad[0, 0] = float("inf")
+            if unscales:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            if step < 3:  # All ranks take the same steps, which those of neighbours do not change.
+                reference.zero_grad()
+                plain(x).square().mean().backward()
+                reference.step()
+                apart = (model.weight - plain.weight).abs().max()
+                assert_less(float(apart.detach()), 1e-6, kind)
+        assert_equal(scaler.get_scale(), 8.0 if comm.rank == 1 else 16.0)
+        assert_true(bool(torch.isfinite(model.weight).all()), kind)
+        optimizer.average()
+        optimizer.close()
+
+
+def example_of_the_page():
+    page = pathlib.Path(__file__).parents[3] / "docs/how-to/train-by-gossip.md"
+    exec(re.search(r"```python\n(.*?)```", page.read_text(), re.S).group(1), {})
+
+
+def test_the_example_of_the_page_runs():
+    if torch is None:
+        return
+    results = run_ranks("example_of_the_page", 2)
+    all_well(results)
+    for _, said in results:
+        assert_in("GossipReport(step=99", said)
 
 
 run_tests(dict(globals()), has_forked_ranks=True)

@@ -5,7 +5,7 @@ that has a model for each rank.
 import copy
 
 from ranks import need, on_ranks, raises, run_tests
-from suite import assert_equal, assert_less, assert_true
+from suite import assert_equal, assert_false, assert_less, assert_true
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
@@ -250,6 +250,191 @@ def a_state_without_the_parameters_is_refused(comm):
             optimizer.load_state_dict(state)
         for name, tensor in model.state_dict().items():
             assert_true(torch.equal(tensor, before[name]), name)
+
+
+class Parts(torch.nn.Module):
+    """A base that is frozen, a part that rank 1 alone uses, and one that no rank uses."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.base = torch.nn.Linear(5, 8).requires_grad_(False)
+        self.head, self.other = torch.nn.Linear(8, 2), torch.nn.Linear(8, 2)
+        self.spare = torch.nn.Linear(2, 2)
+
+    def forward(self, x, has_other):
+        hidden = torch.relu(self.base(x))
+        return self.head(hidden) + (self.other(hidden) if has_other else 0)
+
+
+@on_ranks(2)
+def parameters_without_a_gradient_on_any_rank_stay(comm):
+    def batch_gradient(model, rank, batch):
+        x, y = batch_of(rank, batch)
+        ((model(x, rank == 1) - y) ** 2).mean().backward()
+
+    def adam(model):
+        return torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.5)
+
+    for mode in ("accumulate=2", "delay=1"):
+        model, start, plain = Parts(), Parts(), Parts()
+        optimizer, reference = MultistepOptimizer(adam(model), comm, model, mode), adam(plain)
+        for batch in range(8):
+            optimizer.zero_grad()
+            batch_gradient(model, comm.rank, batch)
+            optimizer.step()
+        optimizer.finish()
+        optimizer.close()
+        check_same_on_all_ranks(comm, model, mode)
+        for part in ("base", "spare"):
+            for mine, first in zip(
+                getattr(model, part).parameters(), getattr(start, part).parameters()
+            ):
+                assert_true(torch.equal(mine, first), f"{mode}: {part} has moved")
+        if mode != "accumulate=2":
+            continue
+        for first in range(0, 8, 2):
+            reference.zero_grad()
+            for rank in range(2):
+                for batch in (first, first + 1):
+                    batch_gradient(plain, rank, batch)
+            for parameter in plain.parameters():
+                if parameter.grad is not None:
+                    parameter.grad /= 4
+            reference.step()
+        assert_less(largest_difference(model, plain), 1e-5, mode)
+
+
+@on_ranks(2)
+def a_layer_that_is_frozen_later_stays_where_it_was(comm):
+    model = Parts()
+    model.base.requires_grad_(True)
+    optimizer = MultistepOptimizer(sgd(model), comm, model, "accumulate=2")
+    for batch in range(8):
+        if batch == 4:
+            model.base.requires_grad_(False)
+            frozen = model.base.weight.detach().clone()
+            assert_false(torch.equal(frozen, Parts().base.weight), "it has not moved before")
+        optimizer.zero_grad()
+        x, y = batch_of(comm.rank, batch)
+        ((model(x, True) - y) ** 2).mean().backward()
+        optimizer.step()
+    assert_true(torch.equal(model.base.weight, frozen), "a frozen layer has moved")
+
+
+@on_ranks(2)
+def sparse_gradients_are_sparse_for_the_optimizer(comm):
+    for mode in ("accumulate=2", "delay=1"):
+        torch.manual_seed(1)
+        model = torch.nn.Embedding(6, 3, sparse=True)
+        start = model.weight.detach().clone()
+        optimizer = torch.optim.SparseAdam(list(model.parameters()), lr=0.1)
+        optimizer = MultistepOptimizer(optimizer, comm, model, mode)
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(torch.tensor([1 + comm.rank])).sum().backward()
+            optimizer.step()
+        optimizer.finish()
+        optimizer.close()
+        moved = (model.weight.detach() != start).any(dim=1).tolist()
+        assert_equal(moved, [False, True, True, False, False, False], mode)
+
+
+@on_ranks(2)
+def parameters_in_any_order_of_memory_are_averaged(comm):
+    for mode in MODES:
+        torch.manual_seed(comm.rank)
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten())
+        model = model.to(memory_format=torch.channels_last)
+        with torch.no_grad():  # Neither in one piece of memory.
+            model.register_parameter("part", torch.nn.Parameter(torch.randn(4, 6)[:, ::2]))
+        optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
+        check_same_on_all_ranks(comm, model, mode)
+        for batch in range(7):
+            optimizer.zero_grad()
+            x = torch.full((2, 3, 4, 4), 0.1 * (batch + comm.rank))
+            (model(x).square().mean() + (model.part * x.mean()).sum()).backward()
+            optimizer.step()
+            if batch == 2:
+                saved = copy.deepcopy(optimizer.state_dict())
+                shown = [one.detach().clone() for one in model.parameters()]
+        optimizer.finish()
+        check_same_on_all_ranks(comm, model, mode)
+        assert_false(model[0].weight.is_contiguous(), mode)
+        assert_false(model.part.is_contiguous(), mode)
+        optimizer.load_state_dict(saved)
+        for one, before in zip(model.parameters(), shown):
+            assert_true(torch.equal(one, before), f"{mode}: the state is another")
+        optimizer.close()
+
+
+@on_ranks(2)
+def training_that_is_over_is_saved_and_goes_on(comm):
+    for mode in MODES:
+        model, again = net_of(0), net_of(7)
+        optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
+        second = MultistepOptimizer(sgd(again), comm, again, mode)
+
+        def train_batches(model, optimizer, first):
+            for batch in range(first, first + 3 + comm.rank):
+                x, y = batch_of(comm.rank, batch)
+                optimizer.zero_grad()
+                loss_of(model, x, y).backward()
+                optimizer.step(weight=len(x))
+            optimizer.finish()
+
+        train_batches(model, optimizer, 0)
+        saved, own = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(model.state_dict())
+        with raises(fc.UsageError, "all ranks have finished"):
+            optimizer.step()
+        optimizer.load_state_dict(copy.deepcopy(saved))
+        second.load_state_dict(copy.deepcopy(saved))
+        again.load_state_dict(own)
+        for one, theirs in ((optimizer, model), (second, again)):
+            train_batches(theirs, one, 10)
+        assert_equal(largest_difference(model, again), 0.0, mode)
+        check_same_on_all_ranks(comm, model, mode)
+
+
+@on_ranks(1)
+def it_is_an_optimizer_that_says_what_it_does_not_do(comm):
+    model = Net()
+    optimizer = MultistepOptimizer(sgd(model), comm, model, "local_steps=2")
+    assert_true(isinstance(optimizer, torch.optim.Optimizer), "it is no optimizer")
+    assert_equal(optimizer.param_groups[0]["lr"], 0.05)
+    with raises(TypeError, "closure"):
+        optimizer.step(lambda: 0.0)
+    with raises(RuntimeError, "add_param_group"):
+        optimizer.add_param_group({"params": []})
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    x, y = batch_of(0, 0)
+    loss_of(model, x, y).backward()
+    optimizer.step(weight=2)
+    scheduler.step()
+    assert_less(abs(optimizer.param_groups[0]["lr"] - 0.005), 1e-9)
+
+
+@on_ranks(2)
+def a_scaler_leaves_out_steps_of_one_rank(comm):
+    if not hasattr(torch.amp, "GradScaler"):
+        return  # Older ones have none for the host.
+    for mode in MODES:
+        model = net_of(0)
+        optimizer = MultistepOptimizer(sgd(model), comm, model, mode)
+        scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+        for batch in range(9):
+            x, y = batch_of(comm.rank, batch)
+            optimizer.zero_grad()
+            scaler.scale(loss_of(model, x, y)).backward()
+            if batch == 3 and comm.rank == 1:
+                model.first.weight.grad[0, 0] = float("inf")
+            scaler.step(optimizer)
+            scaler.update()
+        optimizer.finish()
+        check_same_on_all_ranks(comm, model, mode)
+        assert_true(bool(torch.isfinite(model.first.weight).all()), mode)
+        assert_equal(scaler.get_scale(), 2.0 if comm.rank == 1 else 4.0)
+        optimizer.close()
 
 
 run_tests(globals(), has_forked_ranks=True)

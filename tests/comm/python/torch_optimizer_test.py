@@ -3,6 +3,7 @@ groups and saved states, on several ranks.
 """
 
 import copy
+import functools
 import warnings
 
 from ranks import need, on_ranks, part, raises, run_tests
@@ -207,6 +208,73 @@ def wrong_arguments_are_refused_in_words(comm):
     x, y = next(batches())
     loss_of(model, x, y).backward()
     optimizer.step()
+
+
+def of_other_tensors(tensor):
+    """Returns a parameter whose elements are in another tensor, as those of a DTensor are."""
+
+    class Outer(torch.Tensor):
+        @staticmethod
+        def __new__(cls):
+            return torch.Tensor._make_wrapper_subclass(cls, tensor.shape, dtype=tensor.dtype)
+
+        def __init__(self):
+            self.inner = tensor
+
+        def __repr__(self):
+            return "Outer"
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, arguments=(), named=None):
+            def inner(one):
+                return one.inner if isinstance(one, cls) else one
+
+            return function(*map(inner, arguments), **(named or {}))
+
+    return Outer().requires_grad_()
+
+
+@on_ranks(2)
+def parameters_that_are_divided_are_refused_by_name(comm):
+    for make, word in (
+        (lambda: of_other_tensors(torch.ones(3)), "is a Outer without memory of its own"),
+        (lambda: torch.ones(3, requires_grad=True), "belongs to FSDP"),
+    ):
+        for wrapper in (DistributedOptimizer, MultistepOptimizer, GossipOptimizer):
+            divided = make()
+            if word == "belongs to FSDP":
+                divided._fsdp_flattened = True
+            inner = torch.optim.SGD([torch.ones(2, requires_grad=True), divided], lr=0.1)
+            more = {"mode": "delay=1"} if wrapper is MultistepOptimizer else {}
+            with raises(
+                TypeError, f"{wrapper.__name__}: the parameter w {word}", "comm.all_reduce"
+            ):
+                wrapper(inner, comm, [("w", divided)], **more)
+    words = ("all_reduce: data is a Outer without memory of its own", ".to_local()")
+    with torch.no_grad(), raises(TypeError, *words):
+        comm.all_reduce(of_other_tensors(torch.ones(3)))
+
+
+@on_ranks(2)
+def a_step_within_backward_is_refused(comm):
+    """An optimizer in the backward pass would be given gradients that are not averaged."""
+    if not hasattr(torch.Tensor, "register_post_accumulate_grad_hook"):
+        return  # Since PyTorch 2.1.
+    calls = {
+        "step()": lambda optimizer: optimizer.step(),
+        "zero_grad()": lambda optimizer: optimizer.zero_grad(),
+        "synchronize()": lambda optimizer: optimizer.synchronize(),
+    }
+    for name, call in calls.items():
+        model = Mlp()
+        optimizer = DistributedOptimizer(momentum(model), comm, model)
+        x, y = next(batches())
+        loss_of(model, x, y).backward()
+        optimizer.step()
+        hook = functools.partial(lambda call, optimizer, _: call(optimizer), call, optimizer)
+        model.second.bias.register_post_accumulate_grad_hook(hook)
+        with raises(RuntimeError, f"{name} within backward()", "after it"):
+            loss_of(model, x, y).backward()
 
 
 @on_ranks(2)

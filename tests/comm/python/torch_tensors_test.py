@@ -162,6 +162,47 @@ def tensors_of_every_kind_travel(comm):
         DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, op=fc.MAX)
 
 
+@on_ranks(3)
+def different_tensors_are_named_before_any_is_sent(comm):
+    is_odd = comm.rank == 1
+    four, five = torch.full((4, 2), 4.0), torch.full((5,), 5.0)
+    doubles = torch.zeros(2, 2, dtype=torch.float64)
+    for odd, wanted in (
+        ({"a": four.clone(), "b": four.clone()}, "number 1 is float32 [4, 2] 'b' on rank 1"),
+        ({"a": four.t().contiguous(), "b": five}, "number 0 is float32 [2, 4] 'a' on rank 1"),
+        ({"a": doubles, "b": five}, "number 0 is float64 [2, 2] 'a' on rank 1, and float32"),
+        ({"b": five, "a": four}, "number 0 is float32 [5] 'b' on rank 1"),
+        ({"a": four}, "rank 0 has 2 tensors, and rank 1 1: the first that is missing there is"),
+        ({"a": four, "b": five, "c": five}, "rank 1 has 3 tensors, and rank 0 2: the first"),
+    ):
+        own = odd if is_odd else {"a": four, "b": five}
+        before = [one.clone() for one in own.values()]
+        for root in (0, 2):
+            with raises(
+                fc.UsageError,
+                f"broadcast_parameters: {wanted}".replace("rank 0", f"rank {root}")
+                if "tensors, and" in wanted
+                else f"broadcast_parameters: the ranks have different tensors: {wanted}",
+            ):
+                broadcast_parameters(own, comm, root)
+        for one, other in zip(own.values(), before):
+            assert_true(torch.equal(one, other), "a tensor was written to")
+    broadcast_parameters({"a": four * comm.rank}, comm)  # The job goes on.
+
+
+@on_ranks(2)
+def sparse_buffers_are_refused_by_name(comm):
+    model = Mlp()
+    model.register_buffer("graph", torch.eye(4).to_sparse())
+    with raises(TypeError, "the tensor graph has the layout sparse_coo", "broadcast_parameters"):
+        broadcast_parameters(model, comm)
+    with raises(TypeError, "the tensor graph has the layout", "model.named_parameters()"):
+        DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, model)
+    DistributedOptimizer(
+        torch.optim.SGD(model.parameters(), lr=0.1), comm, model.named_parameters()
+    ).close()
+
+
 class OfGpu:
     """Stands in for a tensor of a GPU, which knows where it has been copied to."""
 

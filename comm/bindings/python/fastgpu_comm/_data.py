@@ -201,10 +201,27 @@ def look_at(value: Any, what: str) -> Data:
     return data
 
 
+def has_no_memory(tensor: Any) -> bool:
+    """Returns True for a tensor of PyTorch whose elements are in other tensors, as those of a
+    DTensor are.
+    """
+    return bool(
+        str(tensor.layout) == "torch.strided"
+        and tensor.device.type in ("cpu", "cuda")
+        and tensor.numel() > 0
+        and tensor.data_ptr() == 0
+    )
+
+
 def _of_tensor(tensor: Any, what: str) -> Data:
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(
             f"{what} is on {tensor.device}: it must be on the host or on a GPU of NVIDIA"
+        )
+    if has_no_memory(tensor):
+        raise TypeError(
+            f"{what} is a {type(tensor).__name__} without memory of its own: give the tensor "
+            "within, such as .to_local() of a DTensor"
         )
     if str(tensor.layout) != "torch.strided" or not tensor.is_contiguous():
         raise ValueError(f"{what} is not contiguous: give its .contiguous()")

@@ -7,6 +7,7 @@ from typing import Any, Iterable, Mapping
 
 import torch
 
+from ._agreement import Described, broadcast_bytes, check_same_tensors
 from .communicator import Communicator
 
 STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
@@ -20,13 +21,26 @@ def broadcast_parameters(
     """Gives all ranks the parameters and buffers that rank `root` has: of a module, a state_dict,
     or pairs of a name and a tensor.
 
-    A collective: every rank has the same tensors in the same order. Those that are not contiguous
-    are copied on the way.
+    A collective: every rank has the same tensors in the same order, otherwise UsageError names the
+    first that differs on all ranks. Those that are not contiguous are copied on the way. Raises
+    TypeError for a sparse one.
     """
     comm = Communicator.of(comm, "broadcast_parameters")
     named = model.state_dict() if isinstance(model, torch.nn.Module) else model
     pairs = named.items() if isinstance(named, Mapping) else named
-    tensors = [value.detach() for _, value in pairs if isinstance(value, torch.Tensor)]
+    named_tensors = [(name, one.detach()) for name, one in pairs if isinstance(one, torch.Tensor)]
+    for name, tensor in named_tensors:
+        _check_strided(
+            tensor, name, "broadcast_parameters takes pairs of a name and a tensor, without it"
+        )
+    check_same_tensors(
+        [Described.of(tensor.dtype, tensor.shape, name) for name, tensor in named_tensors],
+        comm,
+        root,
+        "broadcast_parameters",
+        has_own_names=False,
+    )
+    tensors = [tensor for _, tensor in named_tensors]
     travelling = [
         (tensor, dense, comm.broadcast_async(dense, root))
         for tensor, dense in zip(tensors, in_one_memory(tensors))
@@ -36,6 +50,15 @@ def broadcast_parameters(
             request.wait()
             if dense.data_ptr() != tensor.data_ptr():
                 tensor.copy_(dense)
+
+
+def _check_strided(tensor: torch.Tensor, name: str, advice: str) -> None:
+    """Raises TypeError for a sparse tensor, and one of another layout that has no memory of its
+    own.
+    """
+    if tensor.layout is not torch.strided:
+        layout = str(tensor.layout).rpartition(".")[2]
+        raise TypeError(f"the tensor {name} has the layout {layout}, and is not sent: {advice}")
 
 
 def in_one_memory(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -61,7 +84,7 @@ def broadcast_optimizer_state(
     if comm.rank == root:
         shared = {key: one for key, one in optimizer.state_dict().items() if key != STATE}
         packed = json.dumps(_pack(shared, tensors)).encode()
-    packed = _broadcast_bytes(packed, comm, root)
+    packed = broadcast_bytes(packed, comm, root)
     state = json.loads(packed)
     if comm.rank != root:
         state = _unpack(state, tensors)
@@ -70,13 +93,6 @@ def broadcast_optimizer_state(
     )
     if comm.rank != root:
         optimizer.load_state_dict(state)
-
-
-def _broadcast_bytes(data: bytes, comm: Communicator, root: int) -> bytes:
-    size = torch.tensor([len(data)])
-    comm.broadcast(size, root)
-    buffer = bytearray(data) if comm.rank == root else bytearray(int(size))
-    return bytes(comm.broadcast(buffer, root))
 
 
 def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
@@ -116,6 +132,12 @@ class Buffers:
 
     def __init__(self, module: torch.nn.Module, group: Communicator) -> None:
         self._module, self._group = module, group
+        for name, buffer in module.named_buffers():
+            _check_strided(
+                buffer,
+                name,
+                "give model.named_parameters() in place of the model, and each rank keeps its own",
+            )
 
     def share(self) -> None:
         """Gives all ranks the buffers of rank 0, those of one type in one message. A collective."""

@@ -10,7 +10,7 @@ from typing import Any, Iterator, Mapping
 import torch
 
 from ._torch_parameter import Parameter
-from ._torch_passes import Passes
+from ._torch_passes import Passes, is_within_backward
 from .communicator import Communicator
 from .gradients import Gradients, Outcome
 from .kinds import Op
@@ -131,6 +131,17 @@ class Exchange:
 
     def is_under_way(self) -> bool:
         return any(parameter.is_travelling for parameter in self._parameters.values())
+
+    def check_outside(self, call: str) -> None:
+        """Raises RuntimeError within backward(), for a call that comes after it, and after one that
+        has failed.
+        """
+        self.check_pass()
+        if is_within_backward() or self.is_under_way():
+            raise RuntimeError(
+                f"{call} within backward(): gradients are on their way to other ranks until it "
+                f"ends. Call {call} after it"
+            )
 
     def check_pass(self) -> None:
         """Raises RuntimeError if gradients travel that no backward pass will complete."""

@@ -2,17 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+import contextlib
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 import torch
 
 from ._torch_broadcast import STATE, Buffers, broadcast_parameters
-from ._torch_wrapper import Wrapped, names_of, plain_optimizer, state_in
+from ._torch_wrapper import (
+    OptimizerWrapper,
+    check_plain,
+    memory_order,
+    names_of,
+    plain_optimizer,
+    state_in,
+)
 from .communicator import Communicator
 from .multistep import Multistep, MultistepOutcome
 
+_PRESENCE = "fastgpu_comm.presence"  # The name of the tensor that has which gradients ranks have.
 
-class MultistepOptimizer(Wrapped):
+
+class _Gradients:
+    """The gradients of parameters that a mode averages, and which of them any rank has."""
+
+    def __init__(self, named: Mapping[torch.Tensor, str], steps: Multistep) -> None:
+        self._memory: dict[torch.Tensor, torch.Tensor] = {}
+        for tensor, name in named.items():
+            self._memory[tensor] = torch.zeros_like(
+                tensor.detach(), memory_format=torch.contiguous_format
+            )
+            steps.register(name, self._memory[tensor])
+        # 1 for a gradient that is there, and 1 for one that is sparse: above 0 in the mean if it is
+        # so in any step of any rank.
+        self._presence = torch.zeros(2, len(self._memory), dtype=torch.float32)
+        steps.register(_PRESENCE, self._presence)
+
+    @torch.no_grad()
+    def take(self) -> None:
+        """Takes the gradients of a step from .grad."""
+        found = [tensor.grad for tensor in self._memory]
+        known = [
+            [one is not None for one in found],
+            [one is not None and one.is_sparse for one in found],
+        ]
+        self._presence.copy_(torch.tensor(known, dtype=torch.float32))
+        for (tensor, memory), one in zip(self._memory.items(), found):
+            if one is None:
+                memory.zero_()
+            else:
+                memory.copy_(one.to_dense() if one.is_sparse else one)
+            tensor.grad = None
+
+    def give(self) -> None:
+        """Gives the averages to .grad. A parameter without a gradient on any rank has none: an
+        optimizer would let it decay, or move it by its momentum.
+        """
+        are_present, are_sparse = (self._presence > 0).tolist()
+        for (tensor, memory), is_present, is_sparse in zip(
+            self._memory.items(), are_present, are_sparse
+        ):
+            if is_present:
+                has_rows = is_sparse and memory.dim() > 0
+                tensor.grad = memory.to_sparse(1) if has_rows else memory
+
+    def forget(self) -> None:
+        for tensor in self._memory:
+            tensor.grad = None
+
+
+class _Values:
+    """The parameters that a mode averages. The library writes to those whose elements are in one
+    piece of memory, in whatever order; the others are copied.
+    """
+
+    def __init__(self, named: Mapping[torch.Tensor, str], steps: Multistep) -> None:
+        self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for tensor, name in named.items():
+            values = tensor.detach()
+            in_order = values.permute(memory_order(values))
+            if not in_order.is_contiguous():
+                in_order = values.clone(memory_format=torch.contiguous_format)
+                self._copies.append((values, in_order))
+            steps.register(name, in_order)
+
+    @contextlib.contextmanager
+    def in_memory(self) -> Iterator[None]:
+        """Lets the library read and write the parameters."""
+        for values, copy in self._copies:
+            copy.copy_(values)
+        try:
+            yield
+        finally:
+            for values, copy in self._copies:
+                values.copy_(copy)
+
+
+class MultistepOptimizer(OptimizerWrapper):
     """Takes the steps of `optimizer` by the mode of Multistep: "accumulate=4", "local_steps=8",
     "diloco=500", "delay=1" or "slices=8"; its text says when not to use each.
 
@@ -27,13 +112,17 @@ class MultistepOptimizer(Wrapped):
       they become those of rank 0. They are in the host's memory. `named_parameters`, or the module
       that has them, give them the names that errors have.
     - Modes that average gradients ("accumulate", "delay") take .grad in each step(), and step
-      `optimizer` when a round has results. A parameter without a gradient counts as 0.
+      `optimizer` when a round has results. A parameter that has no gradient on some ranks counts
+      as 0 there; one that has none on any, such as a frozen one, has none for `optimizer` either.
     - The other modes step `optimizer` each time, and average parameters at the end of a round. Its
       own state, such as momenta, stays that of this rank.
     - If `named_parameters` is the module, all ranks have its buffers of rank 0, too: at first, and
       after each round.
-    - Schedulers of learning rates are given `optimizer` itself.
+    - Schedulers of learning rates are given `optimizer` itself. A GradScaler is given this one; a
+      step that it leaves out on this rank is a batch less.
     - Each rank calls finish() after its last batch. The parameters of all ranks are the same then.
+      It ends the training, not an epoch: no step() follows, unless all ranks call load_state_dict()
+      with their state_dict() first.
     """
 
     def __init__(
@@ -54,11 +143,20 @@ class MultistepOptimizer(Wrapped):
         self._steps = Multistep(group, mode, settings)
         self._takes_gradients = self._steps.takes_gradients
         self._named: dict[torch.Tensor, str] = {}
-        self._gradients: dict[torch.Tensor, torch.Tensor] = {}
-        self._register(names)
-        self._steps.begin()
-        if self._takes_gradients:  # The other modes register the parameters themselves.
+        for number, param_group in enumerate(optimizer.param_groups):
+            for place, tensor in enumerate(param_group["params"]):
+                name = names.get(tensor, f"group{number}.{place}")
+                check_plain(tensor, name, "MultistepOptimizer")
+                self._named[tensor] = name
+        self._exchanged: _Gradients | _Values
+        if self._takes_gradients:
+            self._exchanged = _Gradients(self._named, self._steps)
+            self._steps.begin()
             broadcast_parameters(((name, one) for one, name in self._named.items()), group)
+        else:
+            self._exchanged = _Values(self._named, self._steps)
+            with self._exchanged.in_memory():
+                self._steps.begin()
         own = comm.split(0, comm.rank)
         assert own is not None
         self._buffer_group = own
@@ -67,19 +165,8 @@ class MultistepOptimizer(Wrapped):
         if self._buffers is not None:
             self._buffers.share()
 
-    def _register(self, names: Mapping[torch.Tensor, str]) -> None:
-        for number, group in enumerate(self._inner.param_groups):
-            for place, tensor in enumerate(group["params"]):
-                name = names.get(tensor, f"group{number}.{place}")
-                self._named[tensor] = name
-                if self._takes_gradients:
-                    memory = torch.zeros_like(
-                        tensor.detach(), memory_format=torch.contiguous_format
-                    )
-                    self._gradients[tensor] = memory
-                    self._steps.register(name, memory)
-                else:
-                    self._steps.register(name, tensor.detach())
+    def __repr__(self) -> str:
+        return f"Multistep{self._inner!r}"
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -89,34 +176,42 @@ class MultistepOptimizer(Wrapped):
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         self._inner.zero_grad(*arguments, **named)
 
-    def step(self, weight: float | None = None) -> MultistepOutcome:
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Raises RuntimeError: the parameters of a MultistepOptimizer do not change."""
+        raise RuntimeError("add_param_group(): make the MultistepOptimizer with all parameters")
+
+    def step(self, weight: float | None = None) -> MultistepOutcome:  # type: ignore[override]
         """Ends a step, whose batch has that weight in the means: its number of samples, if batches
-        differ.
+        differ. Raises TypeError for a closure: most steps of `optimizer` are not those of a batch.
         """
-        if not self._takes_gradients:
+        if callable(weight):
+            raise TypeError(
+                "step(): a MultistepOptimizer takes no closure: compute the gradients by "
+                "backward(), then call step(weight=...)"
+            )
+        if isinstance(self._exchanged, _Gradients):
+            self._exchanged.take()
+        else:
             self._inner.step()
-            return self._ended(self._steps.step(weight))
-        with torch.no_grad():
-            for tensor, memory in self._gradients.items():
-                if tensor.grad is None:
-                    memory.zero_()
-                else:
-                    memory.copy_(tensor.grad.to_dense() if tensor.grad.is_sparse else tensor.grad)
-                tensor.grad = None
-        return self._ended(self._steps.step(weight))
+        return self._ended(lambda: self._steps.step(weight))
 
     def finish(self) -> None:
         """Takes part in rounds until all ranks have finished, after the last batch of this one."""
         while not self._steps.is_over:
-            self._ended(self._steps.finish_round())
+            self._ended(self._steps.finish_round)
 
-    def _ended(self, outcome: MultistepOutcome) -> MultistepOutcome:
-        if outcome.has_results and self._takes_gradients:
-            for tensor, memory in self._gradients.items():
-                tensor.grad = memory
-            self._inner.step()
-            for tensor in self._gradients:
-                tensor.grad = None
+    def _ended(self, end: Callable[[], MultistepOutcome]) -> MultistepOutcome:
+        """Ends a step or a round by `end`."""
+        exchanged = self._exchanged
+        if isinstance(exchanged, _Values):
+            with exchanged.in_memory():
+                outcome = end()
+        else:
+            outcome = end()
+            if outcome.has_results:
+                exchanged.give()
+                self._inner.step()
+                exchanged.forget()
         if outcome.is_round_end and self._buffers is not None:
             self._buffers.share()
         return outcome
@@ -126,7 +221,9 @@ class MultistepOptimizer(Wrapped):
         rank saves its own. Buffers are those of the module's state_dict() alone.
         """
         state = self._inner.state_dict()
-        saved = bytearray(self._steps.saved_state())
+        exchanged = self._exchanged
+        with exchanged.in_memory() if isinstance(exchanged, _Values) else contextlib.nullcontext():
+            saved = bytearray(self._steps.saved_state())
         state[STATE] = {
             "rank": self._group.rank,
             "multistep": torch.frombuffer(saved, dtype=torch.uint8),
@@ -144,7 +241,9 @@ class MultistepOptimizer(Wrapped):
         if not isinstance(own, dict) or "multistep" not in own:
             raise ValueError("this is no state_dict() of a MultistepOptimizer")
         parameters = self._parameters_in(own) if self._takes_gradients else []
-        self._steps.load_state(state_in(own["multistep"]))
+        exchanged = self._exchanged
+        with exchanged.in_memory() if isinstance(exchanged, _Values) else contextlib.nullcontext():
+            self._steps.load_state(state_in(own["multistep"]))
         self._inner.load_state_dict(known)
         with torch.no_grad():
             for tensor, saved in zip(self._named, parameters):

@@ -51,8 +51,6 @@ class DistributedOptimizer(OptimizerWrapper):
       the others then do too.
     """
 
-    _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
-
     def __init__(
         self,
         optimizer: torch.optim.Optimizer,
@@ -108,11 +106,7 @@ class DistributedOptimizer(OptimizerWrapper):
 
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         """Raises RuntimeError within backward(), and after one that has failed."""
-        if self._exchange.is_under_way():
-            self._exchange.check_pass()
-            raise RuntimeError(
-                "zero_grad() within backward(): gradients are on their way to other ranks"
-            )
+        self._exchange.check_outside("zero_grad()")
         self._exchange.note_zero()
         self._inner.zero_grad(*arguments, **named)
 
@@ -136,8 +130,8 @@ class DistributedOptimizer(OptimizerWrapper):
         """Exchanges gradients unless backward() has done so since the last step; .grad is the
         average afterwards. Raises fastgpu_comm.Error.
         """
+        self._exchange.check_outside("synchronize()")
         if not self._exchange.has_results:
-            self._exchange.check_pass()
             self._exchange.complete()
         assert self._exchange.last is not None
         return self._exchange.last
@@ -146,6 +140,7 @@ class DistributedOptimizer(OptimizerWrapper):
         """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does,
         with the average of its loss.
         """
+        self._exchange.check_outside("step()")
         if closure is not None:
             result = self._inner.step(self._synchronized(closure))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ._torch_wrapper import check_plain, memory_order
 from .kinds import Op
 
 
@@ -31,12 +32,12 @@ class Parameter:
     """
 
     def __init__(self, name: str, tensor: torch.Tensor) -> None:
+        check_plain(tensor, name, "DistributedOptimizer")
         self.name, self.tensor = name, tensor
         # What backward has computed travels from where it is. This memory is for what cannot, and
         # costs nothing on the host until it is written to.
         self.gradient = torch.empty_like(tensor.detach())
-        self._order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
-        # Its elements in the order of memory, such as that of channels_last.
+        self._order = memory_order(self.gradient)
         self.registered = self.gradient.permute(self._order)
         if not self.registered.is_contiguous():
             self.gradient = torch.empty_like(tensor.detach(), memory_format=torch.contiguous_format)

@@ -21,6 +21,12 @@ class _BackwardEnd:
         self._passes.end()
 
 
+def is_within_backward() -> bool:
+    """Returns True in a hook of autograd. Before PyTorch 2.0 it cannot be known."""
+    task = getattr(torch._C, "_current_graph_task_id", None)
+    return task is not None and bool(task() >= 0)
+
+
 class Passes:
     """The backward passes in which optimizers of one communicator exchange gradients.
 

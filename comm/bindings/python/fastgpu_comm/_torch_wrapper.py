@@ -6,6 +6,8 @@ from typing import Any, Iterable
 
 import torch
 
+from ._data import has_no_memory
+
 
 class Wrapped:
     """The base of what takes an optimizer's place. What two of them exchange would be averaged, or
@@ -53,6 +55,25 @@ def names_of(
     return names
 
 
+def check_plain(tensor: torch.Tensor, name: str, user: str) -> None:
+    """Raises TypeError for a parameter that is a part of one, or that has no memory of its own."""
+    kind = type(tensor).__name__
+    is_of_fsdp = kind == "FlatParameter" or hasattr(tensor, "_fsdp_flattened")
+    if not (is_of_fsdp or has_no_memory(tensor)):
+        return
+    what = "belongs to FSDP" if is_of_fsdp else f"is a {kind} without memory of its own"
+    raise TypeError(
+        f"{user}: the parameter {name} {what}: parameters that are divided among ranks (FSDP, "
+        "tensor parallelism) are for torch.distributed. Give plain parameters, or call "
+        "comm.all_reduce for the .to_local() of each gradient before optimizer.step()"
+    )
+
+
+def memory_order(tensor: torch.Tensor) -> list[int]:
+    """Returns the dimensions in the order of memory, such as that of channels_last."""
+    return sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+
+
 def state_in(saved: Any) -> memoryview:
     """Returns the bytes of a tensor in a state_dict. Raises TypeError for anything else."""
     if not isinstance(saved, torch.Tensor) or saved.dtype != torch.uint8:
@@ -69,6 +90,7 @@ class OptimizerWrapper(Wrapped, torch.optim.Optimizer):
     """
 
     _inner: torch.optim.Optimizer
+    _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ import jax
 import numpy
 from jax.experimental import io_callback
 
+from ._agreement import Described, check_same_tensors
 from ._host_gradients import HostGradients, Place, need_array
 from .communicator import Communicator
 from .gradients import Outcome
@@ -29,11 +30,21 @@ def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
     """Returns the arrays of rank `root` on every rank: of parameters, or of an optimizer's state.
     Leaves that are numbers become arrays.
 
-    A collective: every rank has the same structure. Not within jit.
+    A collective: every rank has the same structure, otherwise UsageError names the first array that
+    differs on all ranks. Not within jit.
     """
     comm = Communicator.of(comm, "broadcast")
-    leaves, structure = jax.tree_util.tree_flatten(tree)
-    requests = [comm.broadcast_async(numpy.array(jax.numpy.asarray(leaf)), root) for leaf in leaves]
+    named, structure = jax.tree_util.tree_flatten_with_path(tree)
+    names = [jax.tree_util.keystr(path) for path, _ in named]
+    arrays = [numpy.array(jax.numpy.asarray(leaf)) for _, leaf in named]
+    check_same_tensors(
+        [Described.of(one.dtype, one.shape, name) for name, one in zip(names, arrays)],
+        comm,
+        root,
+        "broadcast",
+        has_own_names=False,
+    )
+    requests = [comm.broadcast_async(one, root) for one in arrays]
     return jax.tree_util.tree_unflatten(
         structure, [jax.numpy.asarray(request.wait()) for request in requests]
     )

@@ -194,6 +194,7 @@ class Multistep:
         """
         saved = state_of(state)
         load().call("fgc_multistep_load", self._handle.pointer, saved, len(saved))
+        self._is_over = False
         self._data.mark_written()
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ except AttributeError as error:  # numpy.bool no longer exists.
         f"({error})"
     ) from error
 
+from ._agreement import Described, check_same_tensors
 from ._host_gradients import HostGradients, Place
 from .communicator import Communicator
 from .gradients import Outcome
@@ -37,13 +38,18 @@ from .kinds import Op
 
 def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root: int = 0) -> None:
     """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A
-    collective.
+    collective; UsageError on all ranks names the first parameter that differs.
     """
     comm = Communicator.of(comm, "broadcast_parameters")
-    travelling = [
-        (parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root))
-        for parameter in parameters.values()
-    ]
+    values = [(one, one.data().asnumpy().copy()) for one in parameters.values()]
+    check_same_tensors(
+        [Described.of(array.dtype, array.shape, one.name) for one, array in values],
+        comm,
+        root,
+        "broadcast_parameters",
+        has_own_names=True,
+    )
+    travelling = [(one, comm.broadcast_async(array, root)) for one, array in values]
     for parameter, request in travelling:
         parameter.set_data(mxnet.nd.array(request.wait(), dtype=parameter.dtype))
 

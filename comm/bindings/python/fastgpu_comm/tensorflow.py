@@ -20,6 +20,7 @@ from typing import Any, Iterable, Mapping, Sequence
 
 import tensorflow
 
+from ._agreement import Described, check_same_tensors
 from ._host_gradients import HostGradients, Place, need_array
 from .communicator import Communicator
 from .gradients import Outcome
@@ -30,13 +31,19 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
     """Gives all ranks the values of rank `root`: of a model's variables, or of an optimizer's
     (`optimizer.variables`, once it is built).
 
-    A collective: every rank has the same variables in the same order. Not within a tf.function.
+    A collective: every rank has the same variables in the same order, otherwise UsageError names
+    the first that differs on all ranks. Not within a tf.function.
     """
     comm = Communicator.of(comm, "broadcast_variables")
-    travelling = []
-    for variable in variables:
-        values = variable.numpy().copy()
-        travelling.append((variable, comm.broadcast_async(values, root)))
+    values = [(variable, variable.numpy().copy()) for variable in variables]
+    check_same_tensors(
+        [Described.of(one.dtype, one.shape, variable.name) for variable, one in values],
+        comm,
+        root,
+        "broadcast_variables",
+        has_own_names=True,
+    )
+    travelling = [(variable, comm.broadcast_async(one, root)) for variable, one in values]
     for variable, request in travelling:
         variable.assign(request.wait())
 

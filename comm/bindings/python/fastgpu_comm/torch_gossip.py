@@ -8,6 +8,7 @@ those of a few neighbours.
             optimizer.zero_grad()
             loss_of(model(x), y).backward()
             optimizer.step()
+        optimizer.average()
 
 PyTorch 1.13 or later.
 """
@@ -18,9 +19,11 @@ from typing import Any, Callable, Iterable, Mapping
 
 import torch
 
-from ._torch_wrapper import OptimizerWrapper, names_of, plain_optimizer, state_in
+from ._torch_broadcast import in_one_memory
+from ._torch_wrapper import OptimizerWrapper, check_plain, names_of, plain_optimizer, state_in
 from .communicator import Communicator
 from .gossip import Gossip, GossipReport
+from .kinds import Op
 
 _STATE = "fastgpu_comm_gossip"  # The key of what gossip remembers in a state_dict.
 
@@ -58,8 +61,15 @@ class GossipOptimizer(OptimizerWrapper):
     another type than float32, are copied to the host and back. Buffers, such as the statistics of
     BatchNorm, stay each rank's own.
 
+    average() gives all ranks one model, for an evaluation or at the end. A GradScaler whose step()
+    finds a gradient that is not finite on this rank leaves out the step of `optimizer` alone: this
+    rank still mixes.
+
     state_dict() has what this rank remembers: with checkpoints, each rank keeps its own.
     """
+
+    # A GradScaler calls step() in any case, which unscales the gradients.
+    _step_supports_amp_scaling = True
 
     def __init__(
         self,
@@ -79,8 +89,10 @@ class GossipOptimizer(OptimizerWrapper):
         self._places: list[_Place] = []
         for number, group in enumerate(optimizer.param_groups):
             for index, tensor in enumerate(group["params"]):
+                name = names.get(tensor, f"group{number}.{index}")
+                check_plain(tensor, name, "GossipOptimizer")
                 place = _Place(tensor)
-                self._gossip.register(names.get(tensor, f"group{number}.{index}"), place.numbers)
+                self._gossip.register(name, place.numbers)
                 self._places.append(place)
 
     def __repr__(self) -> str:
@@ -98,9 +110,14 @@ class GossipOptimizer(OptimizerWrapper):
         """Raises RuntimeError: the parameters that are mixed do not change."""
         raise RuntimeError("add_param_group(): make the GossipOptimizer with all parameters")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], Any] | None = None, **by_scaler: Any) -> Any:
         """Takes the optimizer's step on this rank, then mixes. Raises fastgpu_comm.Error."""
-        result = self._inner.step() if closure is None else self._inner.step(closure)
+        if not self._is_finite(by_scaler.pop("grad_scaler", None)):
+            result = None
+        elif closure is None:
+            result = self._inner.step(**by_scaler)
+        else:
+            result = self._inner.step(closure, **by_scaler)
         with torch.no_grad():
             for place in self._places:
                 place.gather()
@@ -108,6 +125,37 @@ class GossipOptimizer(OptimizerWrapper):
             for place in self._places:
                 place.scatter()
         return result
+
+    def _is_finite(self, scaler: Any) -> bool:
+        """Unscales the gradients for a GradScaler that has called step(). Returns False if it has
+        found one that is not finite.
+        """
+        if scaler is not None:  # PyTorch 1.13
+            known = scaler._per_optimizer_states[id(self)]
+            if known["stage"].name == "READY":
+                scaler.unscale_(self)
+            return not any(float(one) for one in known["found_inf_per_device"].values())
+        scale = self.__dict__.get("grad_scale")
+        found = self.__dict__.get("found_inf")
+        if scale is not None:
+            for group in self.param_groups:
+                for tensor in group["params"]:
+                    if tensor.grad is not None:
+                        tensor.grad.mul_((1.0 / scale).to(tensor.grad.device, tensor.grad.dtype))
+        return found is None or not float(found)
+
+    def average(self) -> None:
+        """Gives all ranks the exact average of their parameters. A collective, between steps."""
+        with torch.no_grad():
+            tensors = [place.tensor for place in self._places]
+            travelling = [
+                (tensor, dense, self._group.all_reduce_async(dense, Op.AVERAGE))
+                for tensor, dense in zip(tensors, in_one_memory(tensors))
+            ]
+            for tensor, dense, request in travelling:
+                request.wait()
+                if dense.data_ptr() != tensor.data_ptr():
+                    tensor.copy_(dense)
 
     def state_dict(self) -> dict[str, Any]:
         saved = torch.frombuffer(bytearray(self._gossip.saved_state()), dtype=torch.uint8)
