@@ -4,6 +4,7 @@
 #include <array>
 #include <regex>
 
+#include "agent/protocol/environment.hpp"
 #include "base/host_names.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
@@ -246,14 +247,14 @@ void read_turn(const config::Value& root, JobFile& file) {
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only(
-      {"name",           "cluster",     "np",      "npernode",   "per",          "env",
-       "secrets",        "sync",        "workdir", "command",    "timeout",      "grace",
-       "keep_processes", "detach",      "engine",  "launcher",   "stdin",        "priority",
-       "after",          "share",       "array",   "parameters", "hang_timeout", "retry",
-       "retry_on",       "checkpoints", "fetch",   "fetch_to",   "notify",       "slurm",
-       "kubernetes",     "on_full"},
-      {"environment", "no-environment", "check", "post-mortem", "host", "hostfile", "oversubscribe",
-       "env-file", "dry-run"});
+      {"name",           "cluster",     "np",         "npernode",   "per",          "env",
+       "secrets",        "sync",        "workdir",    "command",    "timeout",      "grace",
+       "keep_processes", "detach",      "engine",     "launcher",   "stdin",        "priority",
+       "after",          "share",       "array",      "parameters", "hang_timeout", "retry",
+       "retry_on",       "checkpoints", "fetch",      "fetch_to",   "notify",       "slurm",
+       "kubernetes",     "on_full",     "environment"},
+      {"no-environment", "check", "post-mortem", "host", "hostfile", "oversubscribe", "env-file",
+       "dry-run"});
   JobFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
@@ -267,6 +268,11 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto secrets = root.find("secrets"))
     for (const config::Value& secret : secrets->list())
       file.secrets.push_back(secret_of(secret));
+  if (const auto environment = root.find("environment"))
+    file.environment = environment->parsed([](const std::string& text) {
+      agent::check_environment_name(text);
+      return text;
+    });
   if (const auto sync = root.find("sync")) file.sync = local_path_of(*sync);
   if (const auto workdir = root.find("workdir")) file.workdir = node_path_of(*workdir);
   if (const auto command = root.find("command")) file.command = command_of(*command);

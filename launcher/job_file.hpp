@@ -33,6 +33,7 @@ struct JobFile {
   std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
   std::vector<JobSecret> secrets{};
   /// A directory on this machine, as written in the file.
+  std::optional<std::string> environment{};  ///< The name of one of the cluster's environments.
   std::optional<std::string> sync{};
   std::optional<transfer::NodePath> workdir{};  ///< A directory on the nodes.
   std::vector<std::string> command{};           ///< Empty if the file has none.

@@ -25,6 +25,7 @@ env:
   ALPHA: "two words $HOME"
 secrets: [TOKEN, {name: KEY, file: ./key}]
 sync: ./src
+environment: train-2
 workdir: /work
 command: [python, train.py, --lr, 0.1, ""]
 timeout: 2h
@@ -65,6 +66,7 @@ notify: 'mail -s "$JOB_ID" me'
   CHECK(file.fetch_to == "./out");
   CHECK(file.notify == "mail -s \"$JOB_ID\" me");
   CHECK(file.sync == "./src");
+  CHECK(file.environment == "train-2");
   CHECK(file.workdir == transfer::NodePath{"/work"});
   CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});
   CHECK(file.timeout == std::chrono::hours(2));
@@ -109,8 +111,10 @@ TEST_CASE("the fields of Slurm that sites ask for are read") {
 TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"comand: [a]\n", "job.yaml:1:1: unknown field 'comand', did you mean 'command'?"},
-      {"enviroment: a\n",
-       "job.yaml:1:1: unknown field 'enviroment': only the flag --environment sets this"},
+      {"enviroment: a\n", "job.yaml:1:1: unknown field 'enviroment', did you mean 'environment'?"},
+      {"environment: ../train\n",
+       "job.yaml:1:14: 'environment': '../train' is not a name of an environment: it has 1 to 80 "
+       "letters, digits, '.', '_' and '-', and begins with a letter or digit"},
       {"post_mortem: a\n",
        "job.yaml:1:1: unknown field 'post_mortem': only the flag --post-mortem sets this"},
       {"host: a\n", "job.yaml:1:1: unknown field 'host': only the flag --host sets this"},

@@ -59,11 +59,7 @@ launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec s
           .placement = {{.node = target.nodes.front().name, .first = 0, .count = ranks}}};
 }
 
-void enter_environment(const RunJobOptions& options, EnvCluster& cluster,
-                       launcher::JobRecord& job) {
-  if (options.no_environment) return;
-  const std::string name =
-      options.environment.empty() ? cluster.record().active : options.environment;
+void enter_environment(const std::string& name, EnvCluster& cluster, launcher::JobRecord& job) {
   if (name.empty()) return;
   const RemoteTarget& target = cluster.target();
   std::vector<NodeName> nodes;

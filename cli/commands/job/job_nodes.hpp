@@ -17,9 +17,9 @@ RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
 /// it.
 launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec);
 
-/// Makes the ranks run in the chosen or the active environment. Throws if it is incomplete on one
-/// of their nodes.
-void enter_environment(const RunJobOptions& options, EnvCluster& cluster, launcher::JobRecord& job);
+/// Makes the ranks run in that environment; an empty name changes nothing. Throws if it is
+/// incomplete on one of their nodes.
+void enter_environment(const std::string& name, EnvCluster& cluster, launcher::JobRecord& job);
 
 /// Checks the nodes of the job, and shows the findings. Throws remote if one is an error.
 void require_sound_nodes(Context& context, const RemoteTarget& target,

@@ -115,6 +115,13 @@ std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher
   return variables;
 }
 
+std::string wanted_environment(const RunJobOptions& options, const launcher::JobFile& file,
+                               const std::string& active) {
+  if (options.no_environment) return {};
+  if (!options.environment.empty()) return options.environment;
+  return file.environment.value_or(active);
+}
+
 launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::JobFile& file,
                                  const std::vector<std::string>& secrets,
                                  const state::Environment& ours) {

@@ -22,6 +22,11 @@ launcher::JobFile job_file_of(const RunJobOptions& options, const std::string& t
 std::vector<std::string> secrets_of(const RunJobOptions& options, const launcher::JobFile& file,
                                     const state::Environment& ours);
 
+/// Returns the name of the environment that the job runs in: that of --environment, of the file, or
+/// the active one; empty for none.
+std::string wanted_environment(const RunJobOptions& options, const launcher::JobFile& file,
+                               const std::string& active);
+
 /// Returns the specification of the job. Flags win over the file. `secrets` are among its
 /// variables. Throws usage for what is wrong in it, or not served by its engine.
 launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::JobFile& file,

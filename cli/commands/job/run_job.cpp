@@ -295,7 +295,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   launcher::bind_ranks(record.placement, topologies, spec.per);
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
-  enter_environment(options, cluster, record);
+  enter_environment(wanted_environment(options, file, cluster.record().active), cluster, record);
   if (options.check && !is_in_queue && !element)
     require_sound_nodes(context, cluster.target(), record);
   if (options.dry_run)

@@ -31,6 +31,7 @@ RIGHT = {
         "command: [a]\nsecrets: [PATH, {name: KEY, file: /etc/passwd}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
         "command: [a]\non_full: continue\n",
+        "command: [a]\nenvironment: train-2.1\n",
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",
         "command: [a]\nretry: 3\nretry_on: [node-loss, hang]\nhang_timeout: 10m\ncheckpoints: c\n",
@@ -55,6 +56,7 @@ RIGHT = {
 WRONG = {
     "job": [
         ("comand: [a]\n", "did you mean 'command'?"),
+        ("command: [a]\nenvironment: ../train\n", "environment"),
         ("command: python train.py\n", "list of words"),
         ("command: []\n", "empty"),
         ("command: [a]\nnp: 0\n", "from 1 to"),

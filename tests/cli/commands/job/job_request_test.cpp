@@ -26,6 +26,19 @@ TEST_CASE("a secret of the job file that is not set is refused with its place in
         "a file: {name: NOPE, file: FILE}");
 }
 
+TEST_CASE("a flag comes before the environment of the file, and that before the active one") {
+  RunJobOptions options;
+  launcher::JobFile file;
+  CHECK(wanted_environment(options, file, "").empty());
+  CHECK(wanted_environment(options, file, "active") == "active");
+  file.environment = "of-file";
+  CHECK(wanted_environment(options, file, "active") == "of-file");
+  options.environment = "of-flag";
+  CHECK(wanted_environment(options, file, "active") == "of-flag");
+  options.no_environment = true;
+  CHECK(wanted_environment(options, file, "active").empty());
+}
+
 TEST_CASE("an empty program is a missing one") {
   for (const auto& program : {std::vector<std::string>{}, std::vector<std::string>{""}}) {
     RunJobOptions options;
