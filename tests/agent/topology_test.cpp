@@ -1,5 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/topology.hpp"
 #include "agent/read_topology.hpp"
@@ -71,6 +77,58 @@ TEST_CASE("sockets, dies, cores, threads, NUMA nodes and devices are read") {
   CHECK(read.adapters == std::vector<NearDevice>{{"eth0", 1}});
   write_file(sys / "class/infiniband/mlx5_0/device/numa_node", "-1\n");
   CHECK(read_topology(sys, {0}).adapters == std::vector<NearDevice>{{"mlx5_0", -1}});
+}
+
+/// A machine whose kernel's files were recorded, and what hwloc reads in them.
+struct RecordedMachine {
+  std::string name{};
+  std::vector<Cpu> by_hwloc{};
+};
+
+/// Writes the kernel's files of the next machine below `sys`; without one the name is empty.
+RecordedMachine write_recorded(std::istream& file, const fs::path& sys) {
+  RecordedMachine machine;
+  std::map<std::string, std::string> cpus_of_node;
+  std::string line;
+  while (machine.name.empty() && std::getline(file, line))
+    if (line.starts_with("machine ")) machine.name = line.substr(8);
+  while (file.peek() != 'm' && std::getline(file, line)) {
+    std::istringstream words(line);
+    if (line.starts_with("nodes ")) {
+      words.ignore(6);
+      for (std::string node; words >> node;)
+        cpus_of_node[node];
+      continue;
+    }
+    std::string cpu, package, die, core, node, bar;
+    Cpu read;
+    words >> cpu >> package >> die >> core >> node >> bar >> read.socket >> read.core >> read.numa;
+    REQUIRE(words);
+    read.number = std::stoi(cpu);
+    machine.by_hwloc.push_back(read);
+    const fs::path place = sys / "devices/system/cpu" / ("cpu" + cpu) / "topology";
+    write_file(place / "physical_package_id", package + "\n");
+    if (die != "-") write_file(place / "die_id", die + "\n");
+    write_file(place / "core_id", core + "\n");
+    cpus_of_node[node] += (cpus_of_node[node].empty() ? "" : ",") + cpu;
+  }
+  for (const auto& [node, cpus] : cpus_of_node)
+    write_file(sys / "devices/system/node" / ("node" + node) / "cpulist", cpus + "\n");
+  return machine;
+}
+
+TEST_CASE("recorded machines have the sockets, cores and NUMA nodes that hwloc reads in them") {
+  std::ifstream file(FASTGPU_TEST_RECORDED_MACHINES);
+  for (int machines = 0; machines < 2; ++machines) {
+    const ScratchHome root;
+    const RecordedMachine machine = write_recorded(file, root.path());
+    INFO("machine: ", machine.name);
+    REQUIRE_FALSE(machine.by_hwloc.empty());
+    std::vector<int> numbers;
+    for (const Cpu& cpu : machine.by_hwloc)
+      numbers.push_back(cpu.number);
+    CHECK(read_topology(root.path(), numbers).cpus == machine.by_hwloc);
+  }
 }
 
 TEST_CASE("without a topology of the kernel each CPU is a core of one socket") {
