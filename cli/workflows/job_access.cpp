@@ -6,6 +6,7 @@
 
 #include "base/contains.hpp"
 #include "base/files.hpp"
+#include "base/outcome.hpp"
 #include "cli/workflows/absent_nodes.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
@@ -15,6 +16,7 @@
 #include "launcher/mpirun_engine.hpp"
 #include "launcher/recovery.hpp"
 #include "launcher/slurm_engine.hpp"
+#include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -212,6 +214,26 @@ void require_running(Services& services, const OpenJob& open) {
   }
 }
 
+std::optional<Error> absence_of_nodes(Services& services, const OpenJob& open) {
+  if (open.cluster.id.value.empty()) return std::nullopt;
+  const auto seen = attempt(
+      [&] { return provision::refresh_cluster(services.tools(), open.cluster.name).cluster; });
+  services.cancel().check();
+  if (!seen.ok()) return std::nullopt;
+  OpenJob now = open;
+  now.cluster = seen.value();
+  const Outcome<void> runs = attempt([&] { require_running(services, now); });
+  return runs.ok() ? std::nullopt : std::optional(runs.error());
+}
+
+bool is_off(Services& services, const OpenJob& open, const NodeName& name) {
+  absence_of_nodes(services, open);  // Records the states of the nodes.
+  for (const state::Node& node : services.store().nodes(open.cluster.id))
+    if (node.name == name)
+      return node.state == state::NodeState::stopped || node.state == state::NodeState::lost;
+  return false;
+}
+
 bool is_restarted_by_its_owner(Services& services, const state::Job& job) {
   if (launcher::has_ended(job) || job.record->spec.retries == 0) return false;
   return !JobOwner(services.state_directory(), job.id).held();
@@ -299,7 +321,7 @@ void end_abandoned(Services& services, const state::Job& abandoned) {
   if (open.cluster.state != state::ClusterState::stopped)
     for (const auto& outcome :
          engine_for(services, open.cluster, open.record)->stop(open.run(), open.record))
-      if (!outcome.ok()) throw outcome.error();
+      if (!outcome.ok() && !is_off(services, open, outcome.host)) throw outcome.error();
   lose(services, job, "the fastgpu that ran it was ended");
 }
 

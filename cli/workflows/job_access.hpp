@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cli/workflows/services.hpp"
 #include "launcher/contact.hpp"
 #include "launcher/job_engine.hpp"
@@ -46,6 +48,14 @@ void require_running(Services& services, const OpenJob& open);
 std::unique_ptr<launcher::JobEngine> engine_for(
     Services& services, const state::Cluster& cluster, const launcher::JobRecord& record,
     std::chrono::milliseconds lost_after = launcher::kLostAfter, ssh::Client* client = nullptr);
+
+/// Asks the place of the cluster for its nodes, and returns the error of require_running(): why a
+/// node of the job does not answer, with a remedy. Absent if all run, or the place does not answer.
+std::optional<Error> absence_of_nodes(Services& services, const OpenJob& open);
+
+/// Returns true if the machine of the node does not run, as its place says: nothing of the job runs
+/// there, either.
+bool is_off(Services& services, const OpenJob& open, const NodeName& node);
 
 /// Returns true if the fastgpu that runs the job is alive and starts it again where needed: no
 /// other one decides that the job has ended.

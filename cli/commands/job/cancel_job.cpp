@@ -27,8 +27,8 @@ int show_job(Context& context, const state::Job& job, const std::string& sentenc
   return 0;
 }
 
-/// Stops a job on its nodes and records its end. A job that is started again may be waiting for a
-/// lost node: it ends without an answer of that node.
+/// Stops a job on its nodes and records its end. Nodes that are off are no failure. A job that is
+/// started again may be waiting for a lost node: it ends without an answer of that node.
 void stop_running(Context& context, OpenJob& open) {
   const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);
@@ -36,7 +36,7 @@ void stop_running(Context& context, OpenJob& open) {
   for (const auto& outcome : engine->stop(open.run(), open.record)) {
     if (outcome.ok()) continue;
     const Error why = outcome.error().during("stopping job " + open.job.id);
-    if (!is_restarted) throw Error(why);
+    if (!is_restarted && !is_off(context, open, outcome.host)) throw Error(why);
     context.ui().warn(why.what());
   }
   launcher::mark_ended(context.store(), open.job,

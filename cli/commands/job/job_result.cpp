@@ -62,22 +62,6 @@ bool goes_on_without_us(const OpenJob& open, launcher::OnCancel on_cancel) {
          open.record.spec.engine != launcher::EngineKind::mpirun;
 }
 
-/// Returns the job as it is after the end of its run, if the fastgpu that runs it decides about
-/// another run; absent for other jobs. Waits for the decision.
-std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
-  if (!is_restarted_by_its_owner(context, open.job)) return std::nullopt;
-  for (;;) {
-    const auto stored = context.store().find_job(open.job.id);
-    if (!stored) return std::nullopt;
-    const bool has_begun_again = stored->state == state::JobState::running &&
-                                 stored->record->restarts > open.record.restarts;
-    if (launcher::has_ended(*stored) || has_begun_again) return open_job(context, open.job.id);
-    if (!is_restarted_by_its_owner(context, *stored)) return std::nullopt;
-    context.cancel().check();
-    context.clock().sleep(std::chrono::milliseconds(300));
-  }
-}
-
 /// Follows the next run of a job, unless it has ended without one.
 std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
                                       const FollowOptions& request, JobOutput& output) {
@@ -87,8 +71,9 @@ std::optional<state::Job> follow_next(Context& context, const OpenJob& next,
 }
 
 /// Returns what a job that has not ended does, for the end of a wait: "it is still running".
-std::string present_state(launcher::JobEngine& engine, const OpenJob& open) {
+std::string present_state(Context& context, launcher::JobEngine& engine, const OpenJob& open) {
   constexpr const char* kRuns = "it is still running";
+  if (const auto absence = absence_of_nodes(context, open)) return absence->what();
   if (open.record.spec.engine == launcher::EngineKind::mpirun) return kRuns;
   const auto glance = attempt([&] { return engine.glance(open.run(), open.record); });
   return glance.ok() && glance.value().waits ? "it " + glance.value().reason : kRuns;
@@ -119,6 +104,26 @@ void explain_loss(Context& context, const OpenJob& open, launcher::JobOutcome& o
 }
 
 }  // namespace
+
+std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
+  if (!is_restarted_by_its_owner(context, open.job)) return std::nullopt;
+  for (;;) {
+    const auto stored = context.store().find_job(open.job.id);
+    if (!stored) return std::nullopt;
+    const launcher::JobRecord& record = *stored->record;
+    const bool has_begun_again =
+        stored->state == state::JobState::running && record.restarts > open.record.restarts;
+    if (has_begun_again)
+      context.ui().note("job " + stored->id + " was started again, " +
+                        std::to_string(record.restarts) + " of " +
+                        std::to_string(record.spec.retries) + " (" +
+                        std::string(state::to_string(record.cause)) + ")");
+    if (launcher::has_ended(*stored) || has_begun_again) return open_job(context, open.job.id);
+    if (!is_restarted_by_its_owner(context, *stored)) return std::nullopt;
+    context.cancel().check();
+    context.clock().sleep(std::chrono::milliseconds(300));
+  }
+}
 
 Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
                   const Error& error) {
@@ -160,7 +165,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
                                           to_string(*request.timeout) + "; " +
-                                          present_state(engine, open));
+                                          present_state(context, engine, open));
     if (!goes_on_without_us(open, request.on_cancel)) {  // We have stopped the job.
       state::Job job = open.job;
       launcher::mark_ended(

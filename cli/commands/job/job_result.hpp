@@ -28,6 +28,11 @@ struct FollowOptions {
 Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
                   const Error& error);
 
+/// Returns the job as it is after the end of its run, if the fastgpu that runs it decides about
+/// another run; absent for other jobs. Waits for the decision, and shows that the job was started
+/// again.
+std::optional<OpenJob> next_run(Context& context, const OpenJob& open);
+
 /// Follows the job to its end and records the end. `output` shows the ranks' output. A job that the
 /// fastgpu that runs it starts again is followed in its next run, too. Absent if the reader of our
 /// output is gone.

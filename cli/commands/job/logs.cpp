@@ -1,10 +1,15 @@
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job/folded_output.hpp"
 #include "cli/commands/job/job_output.hpp"
+#include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/log_document.hpp"
 #include "cli/commands/job/merged_output.hpp"
 #include "cli/commands/job/recorded_job.hpp"
@@ -34,9 +39,11 @@ LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
   return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
 }
 
-/// Returns the reason why an ended job has no logs on some nodes any more: its folder was removed
-/// there. Returns any other error as it is.
+/// Returns the reason why a job has no logs on some nodes: they do not run, or the folder of a job
+/// that has ended was removed there. Returns any other error as it is.
 Error removed_or(Context& context, const OpenJob& open, const Error& e) {
+  if (e.kind() == ErrorKind::transient)
+    if (const auto absence = absence_of_nodes(context, open)) return *absence;
   const auto nodes = nodes_without_folder(open, e);
   return nodes.empty() ? e : Error(e.kind(), text_of_removed_folder(context, open, nodes));
 }
@@ -57,15 +64,47 @@ void read_logs(Context& context, const OpenJob& open, launcher::JobEngine& engin
   if (!missing.empty()) throw Error(ErrorKind::not_found, missing);
 }
 
+/// Reads the logs, and those of the next runs if a job that is followed is started again. Calls
+/// `between` before each of these.
+void read_all_runs(Context& context, OpenJob& open, launcher::LogRequest request,
+                   launcher::JobObserver& observer, const std::function<void()>& between) {
+  for (;;) {
+    std::optional<Error> failure;
+    try {
+      const auto engine = engine_for(context, open.cluster, open.record);
+      read_logs(context, open, *engine, request, observer);
+    } catch (const Error& e) {
+      // The job may be started again because of what we have met.
+      const bool goes_on = request.mode == launcher::LogMode::follow &&
+                           e.kind() != ErrorKind::interrupted &&
+                           is_restarted_by_its_owner(context, open.job);
+      if (!goes_on) throw;
+      failure = e;
+    }
+    const auto next =
+        request.mode == launcher::LogMode::follow ? next_run(context, open) : std::nullopt;
+    if (!next || next->record.restarts == open.record.restarts) {
+      if (failure) throw Error(*failure);
+      return;
+    }
+    if (failure) context.ui().warn(failure->what());
+    between();
+    open = *next;
+    request.tail = {};
+    request.since = {};
+    if (launcher::has_ended(open.job)) request.mode = launcher::LogMode::what_there_is;
+  }
+}
+
 /// Shows the logs as a document: in the order of time, unless a running job is followed.
-int show_log_document(Context& context, const OpenJob& open, const JobOptions& options,
-                      launcher::JobEngine& engine, const launcher::LogRequest& request) {
+int show_log_document(Context& context, OpenJob& open, const JobOptions& options,
+                      const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id, words_for(open, options));
   MergedOutput merged(document);
   try {
     const bool is_live = request.mode == launcher::LogMode::follow;
-    read_logs(context, open, engine, request,
-              is_live ? static_cast<launcher::JobObserver&>(document) : merged);
+    read_all_runs(context, open, request,
+                  is_live ? static_cast<launcher::JobObserver&>(document) : merged, [] {});
     merged.finish();
   } catch (const Error& e) {
     merged.finish();
@@ -104,7 +143,6 @@ int run_logs(Context& context, const JobOptions& options) {
         "job " + open.job.id + " is queued and has no output yet: wait for it with --follow");
   require_begun(open);
   require_running(context, open);
-  const auto engine = engine_for(context, open.cluster, open.record);
   const bool is_live = options.follow && !launcher::has_ended(open.job);
   launcher::LogRequest request{
       .rank = options.rank,
@@ -112,8 +150,7 @@ int run_logs(Context& context, const JobOptions& options) {
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
       .mode = is_live ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
-  if (context.ui().wants_document())
-    return show_log_document(context, open, options, *engine, request);
+  if (context.ui().wants_document()) return show_log_document(context, open, options, request);
   const RankLabels labels = labels_for(open, options);
   JobOutput output(context, labels, open.record.spec);
   FoldedOutput folded(output, [&](const std::set<int>& ranks, agent::OutputStream stream,
@@ -123,8 +160,9 @@ int run_logs(Context& context, const JobOptions& options) {
   const bool is_sorted = options.fold || (labels != RankLabels::none && !is_live);
   request.times = request.times || is_sorted;
   try {
-    read_logs(context, open, *engine, request,
-              is_sorted ? static_cast<launcher::JobObserver&>(merged) : output);
+    read_all_runs(context, open, request,
+                  is_sorted ? static_cast<launcher::JobObserver&>(merged) : output,
+                  [&] { output.finish(LauncherWords::dropped); });
     merged.finish();
     folded.finish();
   } catch (const Error& e) {
@@ -143,7 +181,10 @@ int run_logs(Context& context, const JobOptions& options) {
 Action make_logs_command(Arguments& arguments) {
   arguments.offer_no_names();
   const auto options = describe_job(arguments);
-  arguments.flag("--follow", "Follow the output until the job ends", options->follow).letter = "-f";
+  arguments
+      .flag("--follow", "Follow the output until the job ends, through all of its runs",
+            options->follow)
+      .letter = "-f";
   arguments.count("--rank", "R", "Print only this rank, byte for byte", options->rank, 0,
                   kMostLines);
   describe_tail(arguments, *options);

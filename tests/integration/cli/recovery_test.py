@@ -59,7 +59,8 @@ def test_logs_of_a_job_that_is_started_again_go_on_with_its_next_run(user):
     user.run(*job_words(name, 1, program, "follows", *words))
     logs = user.start("logs", "follows", "-f")
     document = user.start("logs", "follows", "-f", "-o", "json")
-    waits = user.run("wait", "job", "follows", "--junit", "report.xml", "--timeout", "60s")
+    report = str(user.folder / "report.xml")
+    waits = user.run("wait", "job", "follows", "--junit", report, "--timeout", "60s")
     assert_in("job follows-1 was started again, 1 of 1 (failure)", waits.err)
     out, err = logs.communicate(timeout=30)
     assert_equal(logs.returncode, 0, err)
@@ -68,7 +69,7 @@ def test_logs_of_a_job_that_is_started_again_go_on_with_its_next_run(user):
     lines = json.loads(document.communicate(timeout=30)[0])["lines"]
     texts = [line["text"] for line in lines if line["rank"] == 0]
     assert_equal(texts, ["run 0", "run 1"], lines)
-    assert_in("restarts: 1", (user.folder / "report.xml").read_text())
+    assert_in("restarts: 1", pathlib.Path(report).read_text())
 
 
 HANGS = """

@@ -123,6 +123,41 @@ def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_a_node_that_its_cloud_has_stopped_is_started_for_the_job(user):
+    def journey(customer):
+        customer.create("t", "--timeout", "90s")
+        process = start(customer, "stops")
+        machine = customer.nodes("t")[1]["instance"]
+        customer.sim.control("shutdown", {"instance": machine})
+        out, err = process.communicate(timeout=240)
+        assert_equal(process.returncode, 0, err.decode())
+        assert_in("starting t-1, which was stopped while the others ran", err.decode())
+        assert_in("[0] rank 0: step 17", out.decode())
+        assert_equal(customer.nodes("t")[1]["instance"], machine, "it is another machine")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_a_job_on_a_node_that_its_cloud_has_stopped_says_so_and_can_be_cancelled(user):
+    def journey(customer):
+        customer.create("t", "--timeout", "90s")
+        for name in ("waits", "tells"):
+            words = ("--cluster", "t", "--share", "-H", "t-0", "--detach", "--", "sleep", "600")
+            customer.run("run", "job", name, *words)
+        machine = customer.nodes("t")[0]["instance"]
+        customer.sim.control("shutdown", {"instance": machine})
+        absent = "t-0 is stopped: start it with: fastgpu start cluster t"
+        customer.refused(("logs", "tells"), 6, absent)
+        customer.refused(("wait", "job", "waits", "--timeout", "5s"), 6, absent)
+        for name in ("waits", "tells"):
+            customer.run("cancel", "job", name)
+            assert_equal(record(customer, f"{name}-1")["state"], "cancelled")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
 def test_jobs_that_wait_run_on_the_machine_that_has_replaced_a_node(user):
     def journey(customer):
         customer.create("t", "--spot", "--timeout", "90s")
