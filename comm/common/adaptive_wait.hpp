@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include "comm/common/deadline.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -76,9 +78,9 @@ class AdaptiveWait {
       relax();
       return false;
     }
-    if (waited_ == spins_ + 1) yields_since_ = Clock::now();
+    if (waited_ == spins_ + 1) yields_since_ = roughly_now();
     ::sched_yield();
-    return Clock::now() - yields_since_ >= longest_;
+    return roughly_now() - yields_since_ >= longest_;
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "comm/common/biased_mutex.hpp"
 
+#include <thread>
+
 #include "comm/common/membarrier.hpp"
 
 namespace fastgpu::comm {
@@ -11,12 +13,16 @@ void BiasedMutex::lock_as_other() {
   share();
   while (is_held_by_owner_.load(std::memory_order_acquire))
     std::this_thread::yield();
+  is_biased_ = false;
 }
 
 bool BiasedMutex::try_lock_as_other() {
   if (!mutex_.try_lock()) return false;
   share();
-  if (!is_held_by_owner_.load(std::memory_order_acquire)) return true;
+  if (!is_held_by_owner_.load(std::memory_order_acquire)) {
+    is_biased_ = false;
+    return true;
+  }
   mutex_.unlock();
   return false;
 }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cassert>
 #include <mutex>
-#include <thread>
 
 namespace fastgpu::comm {
 
@@ -24,34 +23,34 @@ class BiasedMutex {
   }
   bool try_lock() { return lock_as_owner() || try_lock_as_other(); }
   void unlock() noexcept {
-    if (is_owner() && is_held_by_owner_.load(std::memory_order_relaxed))
+    if (is_biased_)
       is_held_by_owner_.store(false, std::memory_order_release);
     else
       mutex_.unlock();
   }
 
  private:
-  bool is_owner() const noexcept { return std::this_thread::get_id() == owner_; }
   bool lock_as_owner() noexcept;
   void lock_as_other();
   bool try_lock_as_other();
   void share() noexcept;
 
-  const std::thread::id owner_ = std::this_thread::get_id();
+  const void* const owner_ = __builtin_thread_pointer();
   /// Written by the owner alone. Once the mutex is shared, true for an instant at most.
   std::atomic<bool> is_held_by_owner_{false};
   std::atomic<bool> is_shared_{false};
+  bool is_biased_ = false;  ///< How the present holder has got it; of the holder alone.
   std::mutex mutex_;
 };
 
 /// The owner stores and then loads, and a thread that shares the mutex stores, makes a barrier for
 /// both, and loads: so at least one of them sees what the other has stored.
 inline bool BiasedMutex::lock_as_owner() noexcept {
-  if (!is_owner()) return false;
+  if (__builtin_thread_pointer() != owner_) return false;
   assert(!is_held_by_owner_.load(std::memory_order_relaxed));
   is_held_by_owner_.store(true, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!is_shared_.load(std::memory_order_acquire)) return true;
+  if (!is_shared_.load(std::memory_order_acquire)) return is_biased_ = true;
   is_held_by_owner_.store(false, std::memory_order_release);
   return false;
 }

@@ -71,11 +71,13 @@ void Communicator::use_plan(AllReducePlan plan) {
 
 // ---- the calls ----
 
-Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
+Communicator::Arguments Communicator::prepare_all_reduce(std::span<std::byte> data,
+                                                         Reduction reduction) {
   check_elements("all_reduce", data.size(), reduction);
-  return work_of(
+  return {
       {.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction, .plan = plan_},
-      data, {});
+      data,
+      {}};
 }
 
 std::vector<LinkCounters> Communicator::links() const {
@@ -85,47 +87,53 @@ std::vector<LinkCounters> Communicator::links() const {
   return all;
 }
 
-Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
-                                          Reduction reduction) {
+Communicator::Arguments Communicator::prepare_reduce_scatter(std::span<const std::byte> all,
+                                                             std::span<std::byte> mine,
+                                                             Reduction reduction) {
   check_elements("reduce_scatter", mine.size(), reduction);
   if (all.size() != mine.size() * group_->size())
     throw wrong_length("reduce_scatter", all.size(),
                        "are not " + std::to_string(mine.size()) + " for each of " +
                            std::to_string(size()) + " ranks");
-  return work_of({.kind = CallKind::reduce_scatter, .bytes = all.size(), .reduction = reduction},
-                 mine, all);
+  return {
+      {.kind = CallKind::reduce_scatter, .bytes = all.size(), .reduction = reduction}, mine, all};
 }
 
-Work Communicator::prepare_broadcast(std::span<std::byte> data, Rank root) {
+Communicator::Arguments Communicator::prepare_broadcast(std::span<std::byte> data, Rank root) {
   check_rank("broadcast", root);
-  return work_of({.kind = CallKind::broadcast,
-                  .bytes = data.size(),
-                  .reduction = {.type = ElementType::uint8},
-                  .root = root},
-                 data, {});
+  return {{.kind = CallKind::broadcast,
+           .bytes = data.size(),
+           .reduction = {.type = ElementType::uint8},
+           .root = root},
+          data,
+          {}};
 }
 
-Work Communicator::prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+Communicator::Arguments Communicator::prepare_all_gather(std::span<const std::byte> mine,
+                                                         std::span<std::byte> all) {
   if (all.size() != mine.size() * group_->size())
     throw wrong_length("all_gather", all.size(),
                        "do not hold " + std::to_string(mine.size()) + " of each of " +
                            std::to_string(size()) + " ranks");
-  return work_of({.kind = CallKind::all_gather,
-                  .bytes = mine.size(),
-                  .reduction = {.type = ElementType::uint8}},
-                 all, mine);
+  return {{.kind = CallKind::all_gather,
+           .bytes = mine.size(),
+           .reduction = {.type = ElementType::uint8}},
+          all,
+          mine};
 }
 
-Work Communicator::prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+Communicator::Arguments Communicator::prepare_all_to_all(std::span<const std::byte> out,
+                                                         std::span<std::byte> in) {
   if (out.size() != in.size() || out.size() % group_->size() != 0)
     throw wrong_length("all_to_all", out.size(),
                        "out and " + std::to_string(in.size()) +
                            " in are not one block for each of " + std::to_string(size()) +
                            " ranks");
-  return work_of({.kind = CallKind::all_to_all,
-                  .bytes = out.size() / group_->size(),
-                  .reduction = {.type = ElementType::uint8}},
-                 in, out);
+  return {{.kind = CallKind::all_to_all,
+           .bytes = out.size() / group_->size(),
+           .reduction = {.type = ElementType::uint8}},
+          in,
+          out};
 }
 
 Work Communicator::prepare_message(Direction direction, std::span<const std::byte> out,
@@ -177,16 +185,15 @@ bool Communicator::receive_now(std::span<std::byte> data, Rank from) {
   return true;
 }
 
-Work Communicator::prepare_barrier() {
-  return work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
-                 {&world_->nothing, 1}, {});
+Communicator::Arguments Communicator::prepare_barrier() {
+  return {{.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
+          {&world_->nothing, 1},
+          {}};
 }
 
 Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction,
                                       std::int32_t priority) {
-  Work work = prepare_all_reduce(data, reduction);
-  work.priority = priority;
-  return start(std::move(work));
+  return start(prepare_all_reduce(data, reduction), priority);
 }
 
 Handle Communicator::start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
@@ -237,9 +244,10 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   };
   const SplitRequest mine{color, key, world_->contexts.end()};
   std::vector<SplitRequest> all(group_->size());
-  run(work_of(
+  run(Arguments{
       {.kind = CallKind::split, .bytes = sizeof(mine), .reduction = {.type = ElementType::uint8}},
-      std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&mine, 1))));
+      std::as_writable_bytes(std::span(all)),
+      std::as_bytes(std::span(&mine, 1))});
   const std::uint64_t begin = std::ranges::max(all, {}, &SplitRequest::begin).begin;
   const std::uint32_t number = agree_on_context(world_->contexts.lowest_free(0));
   if (number >= kMostContexts)
@@ -313,8 +321,48 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
   return made;
 }
 
+void Communicator::run(const Arguments& arguments) {
+  Call call = arguments.call;
+  const std::span data = arguments.data;
+  const std::span input = arguments.input;
+  if (is_offloaded(call)) return run(work_of(call, data, input));
+  check_memory(call.kind, {.in = input, .out = data}, self_);
+  std::shared_ptr<const PreparedProgram> program;
+  std::uint64_t tag_base = 0;
+  {
+    const CommunicatorNumber::Start start(*context_, call.kind);
+    program = program_of(call, {});
+    call.sequence = sequence_++;
+    tag_base = context_->tag_of(call.sequence);
+  }
+  const Note note = encode(call);
+  const DirectCall direct{.program = *program,
+                          .input = input,
+                          .data = data,
+                          .reduction = call.reduction,
+                          .tag_base = tag_base,
+                          .kind = call.kind,
+                          .note = &note};
+  world_->engine.run(direct, [&] {
+    return Work{.program = std::move(program),
+                .data = data,
+                .input = input,
+                .reduction = call.reduction,
+                .tag_base = tag_base,
+                .call = call,
+                .note = note,
+                .part_of = part_of_};
+  });
+}
+
 void Communicator::run(Work&& work, Reminder* reminder) {
   world_->engine.run(std::move(work), reminder);
+}
+
+Handle Communicator::start(const Arguments& arguments, std::int32_t priority) {
+  Work work = work_of(arguments.call, arguments.data, arguments.input);
+  work.priority = priority;
+  return start(std::move(work));
 }
 
 Handle Communicator::start(Work work) {

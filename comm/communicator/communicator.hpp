@@ -180,19 +180,26 @@ class Communicator {
     std::shared_ptr<const PreparedProgram> program;
   };
 
+  /// A collective call that is not numbered yet, and its memory.
+  struct Arguments {
+    Call call{};
+    std::span<std::byte> data{};
+    std::span<const std::byte> input{};
+  };
+
   Communicator(std::shared_ptr<CommunicatorState> world, Group group,
                std::shared_ptr<CommunicatorNumber> context);
 
-  Work prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
-  Work prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
-                              Reduction reduction);
-  Work prepare_broadcast(std::span<std::byte> data, Rank root);
-  Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
-  Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  Arguments prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
+  Arguments prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                   Reduction reduction);
+  Arguments prepare_broadcast(std::span<std::byte> data, Rank root);
+  Arguments prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  Arguments prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
   Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
   Work prepare_message(Direction direction, std::span<const std::byte> out, std::span<std::byte> in,
                        Rank peer);
-  Work prepare_barrier();
+  Arguments prepare_barrier();
 
   bool may_move_now(Rank peer) const noexcept;
   bool send_now(std::span<const std::byte> data, Rank to);
@@ -211,7 +218,9 @@ class Communicator {
   [[noreturn]] void refuse_rank(const char* call, Rank rank) const;
   Rank world_rank(Rank rank) const { return (*group_)[static_cast<std::size_t>(rank.value)]; }
   std::uint32_t agree_on_context(std::uint32_t wanted);
+  void run(const Arguments& arguments);
   void run(Work&& work, Reminder* reminder = nullptr);
+  Handle start(const Arguments& arguments, std::int32_t priority = 0);
   Handle start(Work work);
 
   std::shared_ptr<CommunicatorState> world_;  ///< Shared by all communicators of the job.

@@ -3,26 +3,15 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Calls of a communicator that may be under way at once and are looked at.
-constexpr std::size_t kRecent = 1024;
-
 /// A rank that is ahead by more is not remembered in every detail.
 constexpr std::size_t kMostEarly = 65536;
 
-constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+}  // namespace
 
 /// How many calls ago that was, where there are `next` by now; more than half of all for one that
 /// is still to come.
-std::uint64_t age(std::uint64_t number, std::uint64_t next) {
+std::uint64_t CallBook::age(std::uint64_t number, std::uint64_t next) noexcept {
   return (next - 1 - number) % kSequences;
-}
-
-}  // namespace
-
-CallBook::Chapter& CallBook::chapter_of(std::uint64_t number) {
-  const std::uint64_t communicator = number / kSequences;
-  if (communicator >= chapters_.size()) chapters_.resize(communicator + 1);
-  return chapters_[communicator];
 }
 
 void CallBook::open(std::uint64_t number) {
@@ -36,7 +25,11 @@ void CallBook::begin(std::uint64_t number, const Note& note) {
   if (chapter.recent.empty()) chapter.recent.resize(kRecent);
   chapter.recent[number % kRecent] = {number, note};
   chapter.next = number + 1;
-  if (early_.empty()) return;
+  if (!early_.empty()) check_early(number, note);
+}
+
+/// Holds the call against what ranks that are ahead have called.
+void CallBook::check_early(std::uint64_t number, const Note& note) {
   std::vector<Early> due;
   std::erase_if(early_, [&](const Early& early) {
     if (early.number != number) return false;

@@ -43,7 +43,17 @@ class CallBook {
     Note note{};
   };
 
-  Chapter& chapter_of(std::uint64_t number);
+  static constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+  /// The calls of a communicator that may be under way at once and are looked at.
+  static constexpr std::size_t kRecent = 1024;
+
+  Chapter& chapter_of(std::uint64_t number) {
+    const std::uint64_t communicator = number / kSequences;
+    if (communicator >= chapters_.size()) chapters_.resize(communicator + 1);
+    return chapters_[communicator];
+  }
+  static std::uint64_t age(std::uint64_t number, std::uint64_t next) noexcept;
+  void check_early(std::uint64_t number, const Note& note);
 
   Rank self_;
   std::vector<Chapter> chapters_;  ///< The chapters, by communicator.

@@ -53,11 +53,11 @@ std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepa
   return steps;
 }
 
-DirectRun::DirectRun(const Work& work, std::vector<std::byte>& scratch)
-    : work_(work),
-      steps_(*work.program->direct),
-      scratch_(memory_in(scratch, work.program->program.scratch * size_of(work.reduction.type))),
-      memory_(work, scratch_) {}
+DirectRun::DirectRun(const DirectCall& call, std::vector<std::byte>& scratch)
+    : call_(call),
+      steps_(*call.program.direct),
+      scratch_(memory_in(scratch, call.program.program.scratch * size_of(call.reduction.type))),
+      memory_(call.program, call.input, call.data, scratch_, call.reduction) {}
 
 bool DirectRun::advance() {
   for (; next_ < steps_.size(); ++next_) {
@@ -72,27 +72,27 @@ bool DirectRun::advance() {
 bool DirectRun::run(const DirectStep& step) {
   if (step.kind == StepKind::send) return send(step);
   if (step.transport != nullptr) return receive(step);
-  memory_.run(work_.program->program.steps[step.step]);
+  memory_.run(call_.program.program.steps[step.step]);
   return true;
 }
 
 bool DirectRun::send(const DirectStep& step) {
   const std::span<const std::byte> all =
-      step.buffer == Buffer::input ? work_.input : memory_.writable(step.buffer);
+      step.buffer == Buffer::input ? call_.input : memory_.writable(step.buffer);
   Outgoing message{.peer = step.peer,
-                   .tag = {work_.tag_base | step.end_of_tag},
+                   .tag = {call_.tag_base | step.end_of_tag},
                    .bytes = all.subspan(step.begin, step.size),
-                   .note = step.carries_note && work_.note ? &*work_.note : nullptr,
-                   .is_reduced = is_reduction(work_.call.kind)};
+                   .note = step.carries_note ? call_.note : nullptr,
+                   .is_reduced = is_reduction(call_.kind)};
   return step.transport->send_now(message);
 }
 
 bool DirectRun::receive(const DirectStep& step) {
   const std::span<std::byte> all = memory_.writable(step.buffer);
   Incoming message{.peer = step.peer,
-                   .tag = {work_.tag_base | step.end_of_tag},
+                   .tag = {call_.tag_base | step.end_of_tag},
                    .sink = {.memory = all.subspan(step.begin, step.size)}};
-  if (step.kind == StepKind::receive_reduce) message.sink.reduction = work_.reduction;
+  if (step.kind == StepKind::receive_reduce) message.sink.reduction = call_.reduction;
   return step.transport->receive_now(message);
 }
 

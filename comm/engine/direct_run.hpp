@@ -17,20 +17,31 @@ namespace fastgpu::comm {
 std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepared,
                                                     std::size_t element, const Routes& routes);
 
-/// A run of a work's direct steps, by transports that move short messages within a call. Nothing
+/// What such a run needs to know of a call. Borrows all.
+struct DirectCall {
+  const PreparedProgram& program;
+  std::span<const std::byte> input{};
+  std::span<std::byte> data{};
+  Reduction reduction{};
+  std::uint64_t tag_base = 0;  ///< As in Work.
+  CallKind kind{};
+  const Note* note = nullptr;  ///< Null: other ranks expect none.
+};
+
+/// A run of a program's direct steps, by transports that move short messages within a call. Nothing
 /// knows of it but its caller: it may stop after any step, and an operation goes on from there.
 class DirectRun {
  public:
-  /// Borrows all. The work's program has direct steps. `scratch` is the memory for its scratch
+  /// Borrows all. The call's program has direct steps. `scratch` is the memory for its scratch
   /// elements, whatever its size.
-  DirectRun(const Work& work, std::vector<std::byte>& scratch);
+  DirectRun(const DirectCall& call, std::vector<std::byte>& scratch);
 
   /// Runs the next steps. Returns whether all are done; false if a message has not come yet, or
   /// could not be sent.
   bool advance();
 
   /// Returns the steps that have been run.
-  std::span<const StepIndex> done() const { return std::span(work_.program->order).first(next_); }
+  std::span<const StepIndex> done() const { return std::span(call_.program.order).first(next_); }
   std::span<const std::byte> scratch() const noexcept { return scratch_; }
 
  private:
@@ -38,7 +49,7 @@ class DirectRun {
   bool send(const DirectStep& step);
   bool receive(const DirectStep& step);
 
-  const Work& work_;
+  const DirectCall& call_;
   const std::vector<DirectStep>& steps_;
   std::span<std::byte> scratch_;
   StepMemory memory_;

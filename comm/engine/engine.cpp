@@ -11,7 +11,6 @@
 #include "comm/common/deadline.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/start_thread.hpp"
-#include "comm/engine/direct_run.hpp"
 #include "comm/rendezvous/connections.hpp"
 
 namespace fastgpu::comm {
@@ -40,6 +39,27 @@ int ranks_beside(const Topology& topology, Rank rank) {
   const auto node = static_cast<std::size_t>(topology.node_of(rank));
   return static_cast<int>(topology.nodes.at(node).size());
 }
+
+/// The wait of a call of few bytes. It ends where another thread wants the engine.
+class ShortWait final : public DirectWait {
+ public:
+  ShortWait(SpinPolicy& policy, const std::atomic<int>& entering)
+      : policy_(policy), entering_(entering) {}
+
+  bool pause() override {
+    if (!wait_) wait_.emplace(policy_, kYieldsOfDirectRun);
+    return entering_ == 0 && !wait_->pause();
+  }
+  /// Notes that what it has waited for has come.
+  void end() noexcept {
+    if (wait_) wait_->reset();
+  }
+
+ private:
+  SpinPolicy& policy_;
+  const std::atomic<int>& entering_;
+  std::optional<AdaptiveWait> wait_;  ///< Most calls need none.
+};
 
 }  // namespace
 
@@ -127,21 +147,35 @@ bool Engine::receive_now(Incoming& message) {
 }
 
 void Engine::run(Work&& work, Reminder* reminder) {
-  Lock lock = enter();
-  if (!work.is_courtesy) count_waiting_thread();
-  AdaptiveWait looks(spin_policy_, kYieldsOfDirectRun);
-  const auto operation =
-      runner_.run_or_start(std::move(work), [&] { return entering_ == 0 && !looks.pause(); });
-  if (operation) return wait(lock, *operation, reminder);
-  looks.reset();
-  keep_watch();
+  if (work.is_courtesy) {
+    Lock lock = enter();
+    const auto operation = runner_.start(std::move(work));
+    return wait(lock, *operation, reminder);
+  }
+  const DirectCall call{.program = *work.program,
+                        .input = work.input,
+                        .data = work.data,
+                        .reduction = work.reduction,
+                        .tag_base = work.tag_base,
+                        .kind = work.call.kind,
+                        .note = work.note ? &*work.note : nullptr};
+  run(
+      call, [&] { return std::move(work); }, reminder);
+}
+
+/// Runs as much of a call as can be done at once, or in a short wait.
+BegunCall Engine::run_now(const DirectCall& call) {
+  ShortWait looks(spin_policy_, entering_);
+  const BegunCall begun = runner_.run_now(call, looks);
+  if (begun.is_done) looks.end();
+  return begun;
 }
 
 /// A thread that has once waited may do what other ranks wait for.
 void Engine::count_waiting_thread() {
-  const std::thread::id self = std::this_thread::get_id();
+  const void* const self = __builtin_thread_pointer();
   if (self == last_waiting_) return;
-  waiting_threads_.insert(self);
+  waiting_threads_.insert(std::this_thread::get_id());
   last_waiting_ = self;
 }
 

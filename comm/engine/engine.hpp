@@ -78,6 +78,17 @@ class Engine final : private RunnerEvents {
   /// Begins, and waits until it is done. Throws what `start` and `wait` throw.
   void run(Work&& work, Reminder* reminder = nullptr);
 
+  /// Runs a call. `make_work` returns it as a Work if it cannot be done at once.
+  template <class MakeWork>
+  void run(const DirectCall& call, MakeWork make_work, Reminder* reminder = nullptr) {
+    Lock lock = enter();
+    count_waiting_thread();
+    const BegunCall begun = run_now(call);
+    if (begun.is_done) return keep_watch();
+    const auto operation = runner_.start(make_work(), begun);
+    wait(lock, *operation, reminder);
+  }
+
   /// Starts the engine's own thread unless it runs. Throws ErrorKind::local if a limit
   /// forbids it.
   void start_driver();
@@ -130,6 +141,7 @@ class Engine final : private RunnerEvents {
   /// Locks the engine for an application thread. The background thread yields to application
   /// threads.
   Lock enter() const;
+  BegunCall run_now(const DirectCall& call);
   void wait(Lock& lock, Operation& operation, Reminder* reminder);
   void count_waiting_thread();
   bool has_work() const;
@@ -152,7 +164,7 @@ class Engine final : private RunnerEvents {
   SpinPolicy spin_policy_;
   int waiters_ = 0;
   std::set<std::thread::id> waiting_threads_;  ///< Threads that have ever waited.
-  std::thread::id last_waiting_;               ///< One of them.
+  const void* last_waiting_ = nullptr;         ///< One of them, by its thread pointer.
   std::condition_variable_any idle_;
   std::optional<ForkGuard> fork_guard_;
   std::atomic<bool> has_driver_{false};  ///< As `driver_` has a value: to be read without a lock.

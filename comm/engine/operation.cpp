@@ -28,25 +28,24 @@ std::span<std::byte> StepMemory::bytes(const Part& part) const {
 
 std::span<const std::byte> StepMemory::readable(const Part& part) const {
   if (part.buffer != Buffer::input) return bytes(part);
-  return work_.input.subspan(part.offset * element_, part.count * element_);
+  return input_.subspan(part.offset * element_, part.count * element_);
 }
 
 void StepMemory::run(const Step& step) const {
   MessageSink sink{.memory = bytes(step.to)};
-  if (step.kind == StepKind::reduce) sink.reduction = work_.reduction;
+  if (step.kind == StepKind::reduce) sink.reduction = reduction_;
   sink.take(0, readable(step.from));
 }
 
 void StepMemory::finish(StepIndex step) const {
-  const PreparedProgram& prepared = *work_.program;
-  if (!prepared.is_sum[step]) return;
-  comm::finish(bytes(prepared.program.steps[step].to), work_.reduction,
-               static_cast<int>(work_.program->group->size()));
+  if (!program_.is_sum[step]) return;
+  comm::finish(bytes(program_.program.steps[step].to), reduction_,
+               static_cast<int>(program_.group->size()));
 }
 
 void StepMemory::finish_all() const {
-  if (work_.program->averaging == Averaging::at_end)
-    comm::finish(work_.data, work_.reduction, static_cast<int>(work_.program->group->size()));
+  if (program_.averaging == Averaging::at_end)
+    comm::finish(data_, reduction_, static_cast<int>(program_.group->size()));
 }
 
 MessageTag tag_of(const Work& work, StepIndex step) noexcept {

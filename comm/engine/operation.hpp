@@ -37,15 +37,21 @@ struct Work {
 /// Returns "all_reduce number 7 (...)", or what that call is part of with the call behind it.
 std::string describe(const Work& work);
 
-/// The memory that the steps of a work read and write. Borrows both.
+/// The memory that the steps of a program read and write. Borrows all.
 class StepMemory {
  public:
-  StepMemory(const Work& work, std::span<std::byte> scratch)
-      : work_(work), scratch_(scratch), element_(size_of(work.reduction.type)) {}
+  StepMemory(const PreparedProgram& program, std::span<const std::byte> input,
+             std::span<std::byte> data, std::span<std::byte> scratch, Reduction reduction)
+      : program_(program),
+        input_(input),
+        data_(data),
+        scratch_(scratch),
+        reduction_(reduction),
+        element_(size_of(reduction.type)) {}
 
   /// Returns a whole buffer that programs write: the data, or the scratch elements.
   std::span<std::byte> writable(Buffer buffer) const noexcept {
-    return buffer == Buffer::data ? work_.data : scratch_;
+    return buffer == Buffer::data ? data_ : scratch_;
   }
   std::span<std::byte> bytes(const Part& part) const;
   std::span<const std::byte> readable(const Part& part) const;
@@ -59,8 +65,11 @@ class StepMemory {
   void finish_all() const;
 
  private:
-  const Work& work_;
+  const PreparedProgram& program_;
+  std::span<const std::byte> input_;
+  std::span<std::byte> data_;
   std::span<std::byte> scratch_;
+  Reduction reduction_;
   std::size_t element_;
 };
 
@@ -138,7 +147,9 @@ class Operation {
 
  private:
   void divide();
-  StepMemory memory() { return {work_, scratch_}; }
+  StepMemory memory() {
+    return {*work_.program, work_.input, work_.data, scratch_, work_.reduction};
+  }
   Rank world_rank(Rank rank) const {
     return (*work_.program->group)[static_cast<std::size_t>(rank.value)];
   }

@@ -68,9 +68,9 @@ void Runner::noted(Rank from, MessageTag tag, const Note& note) {
 }
 
 /// Holds the call against what ranks that are ahead have called. A difference is trouble.
-void Runner::begin_call(const Work& work) {
+void Runner::begin_call(std::uint64_t tag_base, const Note& note) {
   try {
-    calls_.begin(call_number({work.tag_base}), *work.note);
+    calls_.begin(call_number({tag_base}), note);
   } catch (const Error& e) {
     if (!trouble_) trouble_ = e;
   }
@@ -132,16 +132,12 @@ void Runner::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
   calls_.open(std::uint64_t{communicator} << 24 | begin % kSequences);
 }
 
-std::shared_ptr<Operation> Runner::start(Work work) {
-  return start(std::move(work), Begun{});
-}
-
 /// Looks for news once in many calls that run directly: a rank that makes no other calls learns of
 /// the failures of others, too.
 void Runner::look_now_and_then() {
   if (++direct_runs_ % kDirectRunsBetweenLooks != 0) return;
   read_notices();
-  progress();
+  move(&Transport::tend);
 }
 
 bool Runner::send_now(Outgoing& message) {
@@ -162,21 +158,21 @@ bool Runner::receive_now(Incoming& message) {
   return true;
 }
 
-std::shared_ptr<Operation> Runner::run_or_start(Work&& work, const std::function<bool()>& wait) {
+BegunCall Runner::run_now(const DirectCall& call, DirectWait& wait) {
   look_now_and_then();
-  if (!is_clear() || !work.program->direct || work.is_courtesy) return start(std::move(work));
-  if (work.note) begin_call(work);
-  if (trouble_) return start(std::move(work));  // It fails.
-  DirectRun run(work, direct_scratch_);
+  if (!is_clear() || !call.program.direct) return {};
+  if (call.note != nullptr) begin_call(call.tag_base, *call.note);
+  if (trouble_) return {};  // What is started fails.
+  DirectRun run(call, direct_scratch_);
   const auto may_go_on = [&] { return !trouble_ && newly_lost_.empty(); };
   bool is_done = run.advance();
-  while (!is_done && may_go_on() && wait())
+  while (!is_done && may_go_on() && wait.pause())
     is_done = run.advance();
   stalls_.step_finished();
-  if (is_done && !trouble_) return nullptr;
+  if (is_done && !trouble_) return {.is_done = true};
   // The last step is not done where trouble came with it.
   const auto done = run.done();
-  return start(std::move(work), {is_done ? done.first(done.size() - 1) : done, run.scratch()});
+  return {.steps = is_done ? done.first(done.size() - 1) : done, .scratch = run.scratch()};
 }
 
 /// Returns whether no operation is under way that would have to be driven meanwhile, and nothing
@@ -190,7 +186,7 @@ bool Runner::can_move_now(Rank peer, std::size_t bytes) const {
   return is_clear() && most > 0 && bytes <= most;
 }
 
-std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
+std::shared_ptr<Operation> Runner::start(Work work, const BegunCall& begun) {
   if (failure_) throw broken_since(*failure_);
   auto operation = pool_.begin(std::move(work));
   const Work& what = operation->work();
@@ -201,7 +197,7 @@ std::shared_ptr<Operation> Runner::start(Work work, const Begun& begun) {
       operation->skip(begun.steps, begun.scratch);
       settle();
     } else if (what.note) {
-      begin_call(what);
+      begin_call(what.tag_base, *what.note);
     }
     if (trouble_) throw CausedError(*trouble_);
     begin(*operation);
@@ -274,12 +270,19 @@ void Runner::settle_or_fail() noexcept {
 }
 
 bool Runner::progress() {
+  return move(&Transport::progress);
+}
+
+bool Runner::move(bool (Transport::*how)()) {
   if (failure_) return false;
   try {
     bool has_moved = settle();
     routes_.next_turn();
-    for (EngineRoute& route : routes_.all())
-      if (routes_.is_due(route)) has_moved = progress(route) || has_moved;
+    for (EngineRoute& route : routes_.all()) {
+      if (!routes_.is_due(route)) continue;
+      has_moved = (*route.transport.*how)() || has_moved;
+      has_moved = settle() || has_moved;
+    }
     if (offloaded_ > 0) has_moved = progress_offloaded() || has_moved;
     if (!newly_lost_.empty()) check_lost();
     if (has_moved) remove_done();
@@ -288,11 +291,6 @@ bool Runner::progress() {
     fail(e);
     return true;
   }
-}
-
-bool Runner::progress(EngineRoute& route) {
-  const bool has_moved = route.transport->progress();
-  return settle() || has_moved;
 }
 
 bool Runner::progress_offloaded() {

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "comm/common/caused_error.hpp"
 #include "comm/engine/call_book.hpp"
+#include "comm/engine/direct_run.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/operation_pool.hpp"
 #include "comm/engine/routes.hpp"
@@ -44,6 +45,23 @@ class RunnerEvents {
   virtual bool do_all_threads_wait() const = 0;
 };
 
+/// The wait of a direct run for a message.
+class DirectWait {
+ public:
+  /// Waits between two looks. Returns false to end them.
+  virtual bool pause() = 0;
+
+ protected:
+  ~DirectWait() = default;
+};
+
+/// The part of a call that has been run without an operation.
+struct BegunCall {
+  bool is_done = false;
+  std::span<const StepIndex> steps{};
+  std::span<const std::byte> scratch{};
+};
+
 /// The operations under way, and the reports of transports and of other ranks. A failure of one
 /// operation breaks the runner: every rank is notified, and every operation fails. One thread at a
 /// time; nothing waits.
@@ -58,12 +76,13 @@ class Runner final : private TransportEvents, private ControlEvents {
   /// Notes that a communicator of this number was made, whose calls are counted from `begin`.
   void expect_calls(std::uint32_t communicator, std::uint64_t begin);
 
-  /// Begins an operation, and moves what can be moved at once. Throws what broke the runner before.
-  std::shared_ptr<Operation> start(Work work);
+  /// Runs as much of a call as can be done at once. What is left is to be started, by the same
+  /// thread that holds the lock.
+  BegunCall run_now(const DirectCall& call, DirectWait& wait);
 
-  /// Runs as much of a work as can be done at once, and returns an operation for the rest; null
-  /// without a rest. `wait` waits between two looks, and returns false to end them.
-  std::shared_ptr<Operation> run_or_start(Work&& work, const std::function<bool()>& wait);
+  /// Begins an operation, or the rest of one, and moves what can be moved at once. Throws what
+  /// broke the runner before.
+  std::shared_ptr<Operation> start(Work work, const BegunCall& begun = {});
 
   /// Move a message of few bytes at once, without an operation. Return false, with nothing done, if
   /// something is in its way.
@@ -109,21 +128,14 @@ class Runner final : private TransportEvents, private ControlEvents {
   void on_answer(Rank from, std::span<const std::byte> answer) override;
   void on_abort(Rank from, std::span<const std::byte> reason) override;
 
-  /// The first steps of a work, which have been run.
-  struct Begun {
-    std::span<const StepIndex> steps{};
-    std::span<const std::byte> scratch{};
-  };
-
   void look_now_and_then();
   bool is_clear() const noexcept;
-  void begin_call(const Work& work);
+  void begin_call(std::uint64_t tag_base, const Note& note);
   bool can_move_now(Rank peer, std::size_t bytes) const;
-  std::shared_ptr<Operation> start(Work work, const Begun& begun);
   void begin(Operation& operation);
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
-  bool progress(EngineRoute& route);
+  bool move(bool (Transport::*how)());
   bool progress_offloaded();
   bool settle();
   void check_lost();

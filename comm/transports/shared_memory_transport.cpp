@@ -182,16 +182,28 @@ bool SharedMemoryTransport::receive_now(Incoming& message) {
   return has_come;
 }
 
+bool SharedMemoryTransport::progress(Peer& peer) {
+  bool has_moved = false;
+  try {
+    has_moved = peer.traffic().progress();
+  } catch (const Error& e) {
+    events_->lost(peer.rank(), e);
+  }
+  ring(peer);
+  return has_moved;
+}
+
 bool SharedMemoryTransport::progress() {
   bool has_moved = false;
-  for (Peer* const peer : connected_) {
-    try {
-      has_moved = peer->traffic().progress() || has_moved;
-    } catch (const Error& e) {
-      events_->lost(peer->rank(), e);
-    }
-    ring(*peer);
-  }
+  for (Peer* const peer : connected_)
+    has_moved = progress(*peer) || has_moved;
+  return has_moved;
+}
+
+bool SharedMemoryTransport::tend() {
+  bool has_moved = false;
+  for (Peer* const peer : connected_)
+    if (peer->traffic().is_busy()) has_moved = progress(*peer) || has_moved;
   return has_moved;
 }
 

@@ -49,6 +49,7 @@ class SharedMemoryTransport final : public Transport {
   bool send_now(Outgoing& message) override;
   bool receive_now(Incoming& message) override;
   bool progress() override;
+  bool tend() override;
   bool may_sleep() override;
   void woke() override;
 
@@ -64,6 +65,7 @@ class SharedMemoryTransport final : public Transport {
   struct Post;
   class Peer;
 
+  bool progress(Peer& peer);
   void ring(Peer& peer);
   Peer& peer(Rank rank) const { return *peers_.at(static_cast<std::size_t>(rank.value)); }
 

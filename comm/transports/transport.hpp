@@ -187,6 +187,11 @@ class Transport {
   /// Moves what can be moved without waiting; returns false where that was nothing.
   virtual bool progress() = 0;
 
+  /// Moves what others wait for while this rank has nothing under way: all that `progress` moves,
+  /// unless the transport knows better. Messages that no receive has asked for may stay where they
+  /// are.
+  virtual bool tend() { return progress(); }
+
   /// Prepares for sleep, and returns whether it is safe: from then on whatever arrives makes
   /// `poll_descriptor`, or that of another transport, readable. `woke` follows the sleep.
   virtual bool may_sleep() = 0;

@@ -88,7 +88,8 @@ def collectives(found):
             cases, lost = cases + count[0], lost + count[1]
     text = (
         "## All collectives beside Open MPI\n\n"
-        "Both libraries are in one process and take turns. A cell has the time of libfastgpu_comm, "
+        "Both libraries are in one process and take turns, with real-time priority "
+        "(SCHED_FIFO) where the machine permits it. A cell has the time of libfastgpu_comm, "
         "and in brackets the time of Open MPI divided by it. "
         f"**Bold: Open MPI is faster**, in {lost} of {cases} cases. A size is that of the longer "
         "buffer of a rank. Messages go from rank 0 to rank 1, one after another (message), or "

@@ -6,7 +6,7 @@ import subprocess
 
 import shaped
 from cases.comm_figures import COLLECTIVES, MIB, SIZES
-from cases.comm_programs import PACKAGE, PEERS, ROUNDS, YIELD, in_turns
+from cases.comm_programs import PACKAGE, PEERS, ROUNDS, YIELD, in_turns, with_the_cores
 
 
 def algorithms_of_mpi(programs, ranks):
@@ -66,6 +66,7 @@ def collectives_here(programs, ranks, caches, mca=(), environment=()):
                 [programs.turns, *words, "--caches", caches, "--no-check"],
                 [*YIELD, *mca],
                 environment,
+                with_the_cores(),
             )
             for line in lines:
                 key = (line["bytes"], line["collective"])

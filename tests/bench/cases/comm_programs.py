@@ -13,6 +13,18 @@ PEERS = pathlib.Path(__file__).parents[1] / "peers"
 YIELD = [("mpi_yield_when_idle", "1")]
 
 
+def with_the_cores():
+    """Returns words before a command that keep other programs off its cores, where that is
+    permitted: a rank that loses its core for an instant makes all others wait.
+    """
+    words = ["chrt", "--fifo", "50"]
+    try:
+        permitted = subprocess.run([*words, "true"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return []
+    return words if permitted.returncode == 0 else []
+
+
 class Programs:
     """What is measured, each as a function of ranks and of our programs' options."""
 
@@ -29,9 +41,10 @@ class Programs:
         self.python = os.environ.get("FASTGPU_BENCH_PYTHON", "/usr/bin/python3")
         self.stores = 0
 
-    def here(self, ranks, argv, mca=(), environment=()):
-        """Under mpirun on this host."""
+    def here(self, ranks, argv, mca=(), environment=(), before=()):
+        """Under mpirun on this host, behind the words `before`."""
         words = [
+            *before,
             "mpirun",
             "--allow-run-as-root",
             "--oversubscribe",
