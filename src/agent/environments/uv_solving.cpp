@@ -37,6 +37,22 @@ std::string toml_text(std::string_view text) {
   return out + '"';
 }
 
+/// Returns the packages of a pylock.toml whose version is a pre-release.
+std::vector<std::string> prereleases_in(std::string_view lock) {
+  constexpr std::string_view kPackage = "[[packages]]\nname = \"";
+  constexpr std::string_view kVersion = "\"\nversion = \"";
+  std::vector<std::string> packages;
+  for (auto at = lock.find(kPackage); at != lock.npos; at = lock.find(kPackage)) {
+    lock.remove_prefix(at + kPackage.size());
+    const std::string_view name = lock.substr(0, lock.find('"'));
+    lock.remove_prefix(name.size());
+    if (!lock.starts_with(kVersion)) continue;  // Of a wheel that is named by its place.
+    lock.remove_prefix(kVersion.size());
+    if (is_prerelease(lock.substr(0, lock.find('"')))) packages.emplace_back(name);
+  }
+  return packages;
+}
+
 /// A change to an installed environment in uv's report.
 struct Change {
   std::string name;
@@ -111,18 +127,22 @@ void check_additions(const std::vector<Change>& changes) {
 }
 
 enum class Dependencies : std::uint8_t { added, left_out };
+enum class Prereleases : std::uint8_t { if_necessary, refused };
 
 class Solving {
  public:
   Solving(const Uv& uv, const SolveRequest& request, const std::string& python,
-          const Listener& listener, Dependencies dependencies = Dependencies::added)
+          const Listener& listener, Dependencies dependencies = Dependencies::added,
+          Prereleases prereleases = Prereleases::if_necessary)
       : uv_(uv),
         request_(request),
         python_(python),
         listener_(listener),
         dependencies_(dependencies),
+        prereleases_(prereleases),
         folder_(EnvironmentPlaces{request.prefix}.own() /
-                ("solving." + std::to_string(::getpid()))),
+                ((prereleases == Prereleases::refused ? "probing." : "solving.") +
+                 std::to_string(::getpid()))),
         requirements_(request.index_for.empty()
                           ? TextFile(folder_.path() / "requirements.in", lines_of(request.packages))
                           : TextFile(folder_.path() / "pyproject.toml", project_of(request))) {}
@@ -130,7 +150,9 @@ class Solving {
   UvSolution run() {
     for (;;)
       try {
-        return {compile(), tools_};
+        UvSolution solution{compile(), tools_};
+        check_prereleases(prereleases_in(solution.packages));
+        return solution;
       } catch (const Error& e) {
         const auto lacking = packages_without_wheel(e.what());
         if (lacking.empty()) throw;
@@ -193,6 +215,29 @@ class Solving {
                   uv_.cache() / ("solving-tools." + std::to_string(::getpid())), listener_);
   }
 
+  /// Throws as uv does if a package has no wheels, for a package that was taken in a pre-release
+  /// because its releases have none.
+  void check_prereleases(const std::vector<std::string>& packages) const {
+    if (prereleases_ == Prereleases::refused) return;
+    for (const std::string& package : packages) {
+      const bool is_wanted = std::ranges::any_of(request_.packages, [&](const std::string& line) {
+        const auto end = std::min(line.find_first_of(" \t[<>=!~;@("), line.size());
+        return normalized_package_name(line.substr(0, end)) == package &&
+               is_prerelease(line.substr(end, line.find(';') - end));
+      });
+      if (is_wanted || contains(built_, package)) continue;
+      SolveRequest alone = request_;
+      alone.packages = {package};
+      try {
+        Solving(uv_, alone, python_, listener_, Dependencies::left_out, Prereleases::refused)
+            .compile();
+      } catch (const Error& e) {
+        if (contains(packages_without_wheel(e.what()), package)) throw;
+        // All its versions are pre-releases.
+      }
+    }
+  }
+
   std::string compile() const {
     std::vector<std::string> words = {"pip",      "compile",     "--quiet", "--no-header",
                                       "--format", "pylock.toml", "--python"};
@@ -204,6 +249,8 @@ class Solving {
       for (const std::string& package : built_)
         words.insert(words.end(), {"--no-binary", package});
     }
+    if (prereleases_ == Prereleases::refused)
+      words.insert(words.end(), {"--prerelease", "disallow"});
     if (dependencies_ == Dependencies::left_out) words.emplace_back("--no-deps");
     words.push_back(requirements_.path());
     return uv_.run(words, listener_);
@@ -214,6 +261,7 @@ class Solving {
   const std::string& python_;
   const Listener& listener_;
   Dependencies dependencies_;
+  Prereleases prereleases_;
   // uv reads a project from a file of a fixed name, which needs a folder of its own.
   ScratchFolder folder_;
   TextFile requirements_;

@@ -13,8 +13,9 @@ struct UvSolution {
 };
 
 /// Solves the request. A package that may be built is taken from source only if wheels lead to no
-/// solution; then its own code runs to determine its requirements. Throws as Uv::run(), naming the
-/// package that `sources` would have to list.
+/// solution; then its own code runs to determine its requirements. A pre-release that no
+/// requirement names is no solution for a package that has releases. Throws as Uv::run(), naming
+/// the package that `sources` would have to list.
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener);
 

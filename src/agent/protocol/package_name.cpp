@@ -1,6 +1,9 @@
 #include "agent/protocol/package_name.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
 
 #include "base/ascii.hpp"
 
@@ -29,6 +32,25 @@ std::string normalized_package_name(std::string_view name) {
       out += '-';
   }
   return out;
+}
+
+bool is_prerelease(std::string_view version) {
+  version = version.substr(0, version.find('+'));  // A local version follows.
+  constexpr std::array<std::string_view, 8> kMarks = {"a",     "b",    "c",   "rc",
+                                                      "alpha", "beta", "pre", "dev"};
+  std::string letters;
+  bool is_after_digit = false;
+  for (std::size_t i = 0; i <= version.size(); ++i) {
+    const char c = i < version.size() ? ascii_lower(version[i]) : '.';
+    if (c >= 'a' && c <= 'z') {
+      letters += c;
+      continue;
+    }
+    if (is_after_digit && std::ranges::find(kMarks, letters) != kMarks.end()) return true;
+    letters.clear();
+    is_after_digit = is_after_digit || (c >= '0' && c <= '9');
+  }
+  return false;
 }
 
 }  // namespace fastgpu::agent

@@ -190,6 +190,25 @@ def test_a_wheel_is_taken_where_one_fits(site):
 
 
 @with_site(Sources)
+def test_a_preview_is_no_solution_where_there_are_releases(site):
+    site.index.add("old", "0.3.dev5", {"old.py": "word = 'a preview'\n"})
+    site.write("old")
+    assert_in("source: true", site.locked())
+    site.sources = ""
+    site.write("old")
+    words = ["env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "--force"]
+    wanted = "no wheel of old fits; to have it built from its source, name it in env.yaml"
+    site.user.refused(words, 1, wanted)
+    site.write("old==0.3.dev5")
+    assert_in("0.3.dev5", site.locked())
+    # Of one there are previews alone, and another package needs it.
+    site.index.add("early", "0.66b2", {"early.py": ""})
+    site.index.add("late", "1.0", {"late.py": ""}, ["early"])
+    site.write("late")
+    assert_in("0.66b2", site.locked())
+
+
+@with_site(Sources)
 def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(site):
     site.write("alpha", "old")
     site.locked()
