@@ -98,10 +98,12 @@ void check_head(WireReader& reader, Rank rank, int ranks) {
   const auto owners = reader.get<std::uint32_t>();
   if (owner != static_cast<std::uint32_t>(rank.value) ||
       owners != static_cast<std::uint32_t>(ranks))
-    throw Error(ErrorKind::usage,
-                "a saved state of gradients is that of rank " + std::to_string(owner) + " of " +
-                    std::to_string(owners) + ", not of rank " + std::to_string(rank.value) +
-                    " of " + std::to_string(ranks) + ": residuals would be lost, or count twice");
+    throw Error(ErrorKind::usage, "a saved state of gradients is that of rank " +
+                                      std::to_string(owner) + " of " + std::to_string(owners) +
+                                      ", not of rank " + std::to_string(rank.value) + " of " +
+                                      std::to_string(ranks) +
+                                      ": what it has not sent yet would be lost, or "
+                                      "count twice");
 }
 
 }  // namespace

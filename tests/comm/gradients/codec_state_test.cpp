@@ -128,9 +128,10 @@ TEST_CASE("the state of another rank is refused, and nothing changes") {
   loaded.load(example.saved(), example.table, {3}, 4);
   const Error e = failure_of([&] { loaded.load(example.saved(), example.table, {1}, 4); });
   CHECK(e.kind() == ErrorKind::usage);
-  CHECK(std::string(e.what()) ==
-        "a saved state of gradients is that of rank 3 of 4, not of rank 1 of 4: residuals would be "
-        "lost, or count twice");
+  CHECK(
+      std::string(e.what()) ==
+      "a saved state of gradients is that of rank 3 of 4, not of rank 1 of 4: what it has not sent "
+      "yet would be lost, or count twice");
   CHECK(loaded.saved(example.table, {3}, 4) == example.saved());
 }
 

@@ -256,6 +256,34 @@ def parameters_that_are_divided_are_refused_by_name(comm):
 
 
 @on_ranks(2)
+def gradients_may_have_another_type_than_their_parameters(comm):
+    if not hasattr(torch.Tensor, "grad_dtype"):
+        return  # Since PyTorch 2.10.
+    for wrapper, more in (
+        (DistributedOptimizer, {}),
+        (MultistepOptimizer, {"mode": "accumulate=1"}),
+    ):
+        model = torch.nn.Linear(4, 2).bfloat16()
+        for parameter in model.parameters():
+            parameter.grad_dtype = torch.float32
+        found, parameters = [], list(model.parameters())
+        inner = torch.optim.SGD(parameters, lr=0.1, foreach=False)
+
+        def keep(*_, found=found, parameters=parameters):
+            found.extend(one.grad.clone() for one in parameters)
+
+        inner.register_step_pre_hook(keep)
+        optimizer = wrapper(inner, comm, model, **more)
+        (model(torch.full((1, 4), 1.0 + 2 * comm.rank).bfloat16()).float().sum()).backward()
+        try:
+            optimizer.step()
+        except RuntimeError as error:  # Not every optimizer of PyTorch takes such gradients.
+            assert_in("dtype", str(error))
+        assert_equal([one.dtype for one in found], [torch.float32] * 2)
+        assert_equal(found[0].tolist(), [[2.0] * 4] * 2)
+
+
+@on_ranks(2)
 def a_step_within_backward_is_refused(comm):
     """An optimizer in the backward pass would be given gradients that are not averaged."""
     if not hasattr(torch.Tensor, "register_post_accumulate_grad_hook"):
@@ -381,6 +409,10 @@ def what_a_codec_has_not_sent_is_saved_and_loaded_with_the_optimizer(comm):
     assert_true(
         all(torch.equal(a, b) for a, b in zip(resumed(saved), wanted)), "it goes on as it was"
     )
+    one = comm.split(comm.rank, 0)  # A job of fewer ranks.
+    with raises(fc.UsageError, "of 2, not of rank 0 of 1", 'remove the key "fastgpu_comm"'):
+        mine = {**saved, "fastgpu_comm": {**saved["fastgpu_comm"], "rank": 0}}
+        DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), one).load_state_dict(mine)
     del saved["fastgpu_comm"]
     assert_false(
         all(torch.equal(a, b) for a, b in zip(resumed(saved), wanted)), "the state matters"

@@ -191,6 +191,16 @@ def different_tensors_are_named_before_any_is_sent(comm):
 
 
 @on_ranks(2)
+def a_parameter_of_another_memory_format_is_explained(comm):
+    turned = torch.zeros(8, 4).t() if comm.rank == 1 else torch.zeros(4, 8)
+    weight = torch.nn.Parameter(turned)
+    optimizer = DistributedOptimizer(torch.optim.SGD([weight], lr=0.1), comm, [("w", weight)])
+    with raises(fc.UsageError, "'w'", "the same memory format"):
+        weight.sum().backward()
+    optimizer.close()
+
+
+@on_ranks(2)
 def sparse_buffers_are_refused_by_name(comm):
     model = Mlp()
     model.register_buffer("graph", torch.eye(4).to_sparse())

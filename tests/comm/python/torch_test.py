@@ -402,6 +402,25 @@ def test_a_backward_pass_that_fails_on_one_rank_ends_the_others():
     assert_equal(second, 3, other)
 
 
+def uneven_training():
+    with fc.init() as comm:
+        model = Mlp()
+        optimizer = DistributedOptimizer(momentum(model), comm, model)
+        for step, (x, y) in enumerate(batches()):
+            if step == 3 + comm.rank:
+                break
+            optimizer.zero_grad()
+            loss_of(model, x, y).backward()
+            optimizer.step()
+
+
+def test_ranks_with_different_numbers_of_batches_are_told_so():
+    for code, said in run_ranks("uneven_training", 2):
+        assert_equal(code, 1, said)
+        assert_in("it has made fewer steps than others", said)
+        assert_in("equally many batches", said)
+
+
 def killed_in_training():
     comm = fc.init()
     model = Mlp()

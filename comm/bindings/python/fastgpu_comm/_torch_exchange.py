@@ -4,20 +4,54 @@ ends with the pass.
 
 from __future__ import annotations
 
+import functools
+import re
 import weakref
 from typing import Any, Iterator, Mapping
 
 import torch
 
 from ._torch_parameter import Parameter
-from ._torch_passes import Passes, is_within_backward
+from ._torch_passes import Passes, check_not_compiled, is_within_backward
+from ._torch_wrapper import not_compiled
 from .communicator import Communicator
+from .errors import UsageError
 from .gradients import Gradients, Outcome
 from .kinds import Op
 
 _PRESENCE = (
     "fastgpu_comm.presence"  # The name of a gradient that holds what each rank knows of the others.
 )
+
+
+_SHAPES = re.compile(r" is (\w+) \[([\d, ]*)\] '.*', not (\w+) \[([\d, ]*)\] '")
+
+
+def explained(error: UsageError) -> UsageError:
+    """Returns the error of ranks that have registered different gradients. Those are described in
+    the order of memory, which may differ where shapes do not.
+    """
+    found = _SHAPES.search(str(error))
+    if found is None or found[1] != found[3] or found[2] == found[4]:
+        return error
+    if sorted(found[2].split(", ")) != sorted(found[4].split(", ")):
+        return error
+    return UsageError(
+        f"{error}. Shapes are in the order of memory: give the parameter the same shape and the "
+        "same memory format (such as channels_last) on all ranks"
+    )
+
+
+@not_compiled
+def _completed(exchange: weakref.ref[Exchange], parameter: Parameter, *_: Any) -> None:
+    this = exchange()
+    if this is not None:
+        this._completed(parameter)
+
+
+@not_compiled
+def _added(parameter: Parameter, _: Any) -> None:
+    parameter.note_addition()
 
 
 class Exchange:
@@ -108,16 +142,10 @@ class Exchange:
         # The node that does so is reached by way of a view; it lasts as long as it is held.
         with torch.enable_grad():
             node = parameter.tensor.expand_as(parameter.tensor).grad_fn.next_functions[0][0]
-        this = weakref.ref(self)
-
-        def completed(*_: Any) -> None:
-            exchange = this()
-            if exchange is not None:
-                exchange._completed(parameter)
-
+        completed = functools.partial(_completed, weakref.ref(self), parameter)
         self._hooks.append((node, node.register_hook(completed)))
         if self._op is Op.SUM:
-            hook = parameter.tensor.register_hook(lambda _: parameter.note_addition())
+            hook = parameter.tensor.register_hook(functools.partial(_added, parameter))
             self._hooks.append((None, hook))
             weakref.finalize(self, hook.remove).atexit = False  # The tensor may outlive all this.
 
@@ -153,6 +181,7 @@ class Exchange:
             )
 
     def _completed(self, parameter: Parameter) -> None:
+        check_not_compiled()
         self.has_results = False
         if self.is_paused or parameter.is_travelling:
             return  # What is computed while a gradient travels is exchanged after it.
@@ -184,7 +213,10 @@ class Exchange:
         copy, because what the program has assigned to .grad is the program's.
         """
         memory = parameter.take(self._op, self._group.rank, is_computed, self._used)
-        self._gradients.ready(parameter.number, memory)
+        try:
+            self._gradients.ready(parameter.number, memory)
+        except UsageError as error:
+            raise explained(error) from None
 
     def complete(self) -> None:
         """Completes the exchange that hooks have begun, or makes a whole one; .grad is the result

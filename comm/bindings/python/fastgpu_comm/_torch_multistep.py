@@ -11,8 +11,10 @@ from ._torch_broadcast import STATE, Buffers, broadcast_parameters
 from ._torch_wrapper import (
     OptimizerWrapper,
     check_plain,
+    gradient_type,
     memory_order,
     names_of,
+    not_compiled,
     plain_optimizer,
     state_in,
 )
@@ -29,7 +31,9 @@ class _Gradients:
         self._memory: dict[torch.Tensor, torch.Tensor] = {}
         for tensor, name in named.items():
             self._memory[tensor] = torch.zeros_like(
-                tensor.detach(), memory_format=torch.contiguous_format
+                tensor.detach(),
+                dtype=gradient_type(tensor),
+                memory_format=torch.contiguous_format,
             )
             steps.register(name, self._memory[tensor])
         # 1 for a gradient that is there, and 1 for one that is sparse: above 0 in the mean if it is
@@ -173,6 +177,7 @@ class MultistepOptimizer(OptimizerWrapper):
         """The optimizer that takes the steps, for schedulers."""
         return self._inner
 
+    @not_compiled
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         self._inner.zero_grad(*arguments, **named)
 
@@ -180,6 +185,7 @@ class MultistepOptimizer(OptimizerWrapper):
         """Raises RuntimeError: the parameters of a MultistepOptimizer do not change."""
         raise RuntimeError("add_param_group(): make the MultistepOptimizer with all parameters")
 
+    @not_compiled
     def step(self, weight: float | None = None) -> MultistepOutcome:  # type: ignore[override]
         """Ends a step, whose batch has that weight in the means: its number of samples, if batches
         differ. Raises TypeError for a closure: most steps of `optimizer` are not those of a batch.
@@ -195,6 +201,7 @@ class MultistepOptimizer(OptimizerWrapper):
             self._inner.step()
         return self._ended(lambda: self._steps.step(weight))
 
+    @not_compiled
     def finish(self) -> None:
         """Takes part in rounds until all ranks have finished, after the last batch of this one."""
         while not self._steps.is_over:

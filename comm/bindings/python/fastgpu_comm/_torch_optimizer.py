@@ -10,8 +10,9 @@ import torch
 from ._torch_broadcast import STATE, Buffers
 from ._torch_exchange import Exchange
 from ._torch_passes import Passes
-from ._torch_wrapper import OptimizerWrapper, names_of, plain_optimizer, state_in
+from ._torch_wrapper import OptimizerWrapper, names_of, not_compiled, plain_optimizer, state_in
 from .communicator import Communicator
+from .errors import UsageError
 from .gradients import Outcome
 from .kinds import Op
 
@@ -102,8 +103,15 @@ class DistributedOptimizer(OptimizerWrapper):
         self._inner.load_state_dict(known)
         unsent = state_dict.get(STATE)
         if unsent is not None and unsent["rank"] == self._group.rank:
-            self._exchange.load_state(state_in(unsent["unsent"]))
+            try:
+                self._exchange.load_state(state_in(unsent["unsent"]))
+            except UsageError as error:
+                raise UsageError(
+                    f"DistributedOptimizer: {error}. To go on without it, remove the key "
+                    f'"{STATE}" from the state_dict on every rank'
+                ) from None
 
+    @not_compiled
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         """Raises RuntimeError within backward(), and after one that has failed."""
         self._exchange.check_outside("zero_grad()")
@@ -126,6 +134,7 @@ class DistributedOptimizer(OptimizerWrapper):
         finally:
             self._exchange.is_paused = before
 
+    @not_compiled
     def synchronize(self) -> Outcome:
         """Exchanges gradients unless backward() has done so since the last step; .grad is the
         average afterwards. Raises fastgpu_comm.Error.
@@ -136,6 +145,7 @@ class DistributedOptimizer(OptimizerWrapper):
         assert self._exchange.last is not None
         return self._exchange.last
 
+    @not_compiled
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does,
         with the average of its loss.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ._torch_wrapper import check_plain, memory_order
+from ._torch_wrapper import check_plain, gradient_type, memory_order
 from .kinds import Op
 
 
@@ -36,11 +36,14 @@ class Parameter:
         self.name, self.tensor = name, tensor
         # What backward has computed travels from where it is. This memory is for what cannot, and
         # costs nothing on the host until it is written to.
-        self.gradient = torch.empty_like(tensor.detach())
+        kind = gradient_type(tensor)
+        self.gradient = torch.empty_like(tensor.detach(), dtype=kind)
         self._order = memory_order(self.gradient)
         self.registered = self.gradient.permute(self._order)
         if not self.registered.is_contiguous():
-            self.gradient = torch.empty_like(tensor.detach(), memory_format=torch.contiguous_format)
+            self.gradient = torch.empty_like(
+                tensor.detach(), dtype=kind, memory_format=torch.contiguous_format
+            )
             self._order = list(range(tensor.dim()))
             self.registered = self.gradient
         if self.gradient.is_complex():
@@ -94,7 +97,8 @@ class Parameter:
         if found is not None and _kind(found) != _kind(self.gradient):
             raise RuntimeError(
                 f"the gradient of {self.name} is {_kind(found)}, and was {_kind(self.gradient)} "
-                "when the DistributedOptimizer was made: convert the model before you make it"
+                "when the DistributedOptimizer was made: convert the model, or set grad_dtype, "
+                "before you make it"
             )
         is_result = found is not None and found is self._result and self._has_result
         self.is_new = found is not None and not (is_result and found._version == self._version)

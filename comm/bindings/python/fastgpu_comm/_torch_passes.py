@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from typing import Callable
 
 import torch
 
+from ._torch_wrapper import not_compiled
 from .communicator import Communicator
 
 
@@ -17,6 +19,7 @@ class _BackwardEnd:
     def __init__(self, passes: Passes) -> None:
         self._passes = passes
 
+    @not_compiled
     def __call__(self) -> None:
         self._passes.end()
 
@@ -25,6 +28,17 @@ def is_within_backward() -> bool:
     """Returns True in a hook of autograd. Before PyTorch 2.0 it cannot be known."""
     task = getattr(torch._C, "_current_graph_task_id", None)
     return task is not None and bool(task() >= 0)
+
+
+def check_not_compiled() -> None:
+    """Raises RuntimeError in a hook of a backward pass that torch.compile has compiled."""
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    if compiled is not None and getattr(compiled, "in_compiled_autograd_region", False):
+        raise RuntimeError(
+            "DistributedOptimizer does not go with compiled autograd, which does not say when a "
+            "backward pass ends: set torch._dynamo.config.compiled_autograd = False. torch.compile "
+            "of the model goes with it"
+        )
 
 
 class Passes:

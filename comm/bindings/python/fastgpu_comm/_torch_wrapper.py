@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, TypeVar
 
 import torch
 
 from ._data import has_no_memory
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def not_compiled(function: _Call) -> _Call:
+    """Keeps torch.compile from tracing a function, also if a program compiles its whole step."""
+    keep: Any = getattr(torch, "_disable_dynamo", None)  # As PyTorch's own optimizers do.
+    return function if keep is None else keep(function)
 
 
 class Wrapped:
@@ -72,6 +80,12 @@ def check_plain(tensor: torch.Tensor, name: str, user: str) -> None:
 def memory_order(tensor: torch.Tensor) -> list[int]:
     """Returns the dimensions in the order of memory, such as that of channels_last."""
     return sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+
+
+def gradient_type(tensor: torch.Tensor) -> torch.dtype:
+    """Returns the type of a parameter's gradient, which PyTorch 2.10 lets a program set."""
+    kind = getattr(tensor, "grad_dtype", None)
+    return kind if isinstance(kind, torch.dtype) else tensor.dtype
 
 
 def state_in(saved: Any) -> memoryview:

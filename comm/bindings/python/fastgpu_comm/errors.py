@@ -104,5 +104,14 @@ _BY_STATUS: dict[int, type[Error]] = {
 }
 
 
+_LEFT = (
+    ". A rank in a barrier may have come to the end of its work, where `with init()` or shutdown() "
+    "waits for all ranks: then it has made fewer steps than others. Give all ranks equally many "
+    "batches"
+)
+
+
 def error_of(status: int, sentence: str) -> Error:
+    if "none can go on: " in sentence and " waits in barrier number " in sentence:
+        sentence += _LEFT  # The barrier is one that the program has not called.
     return _BY_STATUS.get(status, InternalError)(sentence)

@@ -20,7 +20,14 @@ from typing import Any, Callable, Iterable, Mapping
 import torch
 
 from ._torch_broadcast import in_one_memory
-from ._torch_wrapper import OptimizerWrapper, check_plain, names_of, plain_optimizer, state_in
+from ._torch_wrapper import (
+    OptimizerWrapper,
+    check_plain,
+    names_of,
+    not_compiled,
+    plain_optimizer,
+    state_in,
+)
 from .communicator import Communicator
 from .gossip import Gossip, GossipReport
 from .kinds import Op
@@ -103,6 +110,7 @@ class GossipOptimizer(OptimizerWrapper):
         """The report of the last step; None before the first."""
         return self._last
 
+    @not_compiled
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
         self._inner.zero_grad(*arguments, **named)
 
@@ -110,6 +118,7 @@ class GossipOptimizer(OptimizerWrapper):
         """Raises RuntimeError: the parameters that are mixed do not change."""
         raise RuntimeError("add_param_group(): make the GossipOptimizer with all parameters")
 
+    @not_compiled
     def step(self, closure: Callable[[], Any] | None = None, **by_scaler: Any) -> Any:
         """Takes the optimizer's step on this rank, then mixes. Raises fastgpu_comm.Error."""
         if not self._is_finite(by_scaler.pop("grad_scaler", None)):
@@ -144,6 +153,7 @@ class GossipOptimizer(OptimizerWrapper):
                         tensor.grad.mul_((1.0 / scale).to(tensor.grad.device, tensor.grad.dtype))
         return found is None or not float(found)
 
+    @not_compiled
     def average(self) -> None:
         """Gives all ranks the exact average of their parameters. A collective, between steps."""
         with torch.no_grad():
