@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -39,7 +40,8 @@ struct FollowingOptions {
   /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
-  bool ends_hangs = false;  ///< Returns from run() if the job hangs.
+  std::function<void()> when_rank_fails{};  ///< Called after the report of a bad end of a rank.
+  bool ends_hangs = false;                  ///< Returns from run() if the job hangs.
   /// Keeps the connections for further commands of the same client.
   bool keeps_connections = false;
   /// The agent that nodes without one get, such as those of a job that an older version started.

@@ -95,6 +95,7 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
       const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
       if (is_new) reporters_[header.rank] = &node;
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
+      if (is_new && !end->second.how.ok() && options_.when_rank_fails) options_.when_rank_fails();
       if (!end->second.full.empty()) note_full(node, end->second.full);
       return;
     }

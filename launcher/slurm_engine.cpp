@@ -1,6 +1,7 @@
 #include "launcher/slurm_engine.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -71,7 +72,17 @@ class SlurmWatch {
 
   void end() {
     ended_.request();
+    look_now();
     if (thread_.joinable()) thread_.join();
+  }
+
+  /// Begins to ask Slurm, if that has not begun.
+  void look_now() {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_woken_ = true;
+    }
+    woken_.notify_all();
   }
 
   std::optional<SlurmJob> job() const {
@@ -85,7 +96,10 @@ class SlurmWatch {
 
  private:
   void ask_again_and_again() {
-    wait_or_cancel(times_.before_first_look, ended_);
+    {
+      std::unique_lock lock(mutex_);
+      woken_.wait_for(lock, times_.before_first_look, [this] { return is_woken_; });
+    }
     for (SlurmLooks looks = kFirstLooks; !is_done_ && !ended_.requested(); looks = kLaterLooks)
       if (!look(looks)) wait_or_cancel(times_.before_next_try, ended_);
   }
@@ -148,6 +162,8 @@ class SlurmWatch {
   std::string queue_{};   ///< The reason that was last reported.
   std::optional<SteadyClock::time_point> silent_since_{};
   mutable std::mutex mutex_;
+  std::condition_variable woken_;
+  bool is_woken_ = false;
   std::optional<SlurmJob> job_{};
   std::optional<Error> failure_{};
   std::jthread thread_;  ///< The last member: the thread uses all others.
@@ -234,9 +250,11 @@ class SlurmEngine final : public JobEngine {
   JobOutcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                     const FollowingOptions& options, JobObserver& observer,
                     const Cancel& cancel) override {
-    Following following(client_, hosts(), spread(job), commands(id), anywhere(options), observer);
     LinkedCancel link(cancel);
     SlurmWatch watch(*asking_, head_.host, times_, id, link, observer);
+    FollowingOptions with_watch = anywhere(options);
+    with_watch.when_rank_fails = [&watch] { watch.look_now(); };
+    Following following(client_, hosts(), spread(job), commands(id), with_watch, observer);
     following.run(link.both());
     watch.end();
     JobReport seen = report_of(following, job);

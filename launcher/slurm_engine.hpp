@@ -12,8 +12,8 @@
 namespace fastgpu::launcher {
 
 struct SlurmTimes {
-  /// Before Slurm is asked about a job that is followed. The end of a job that succeeds sooner is
-  /// in its record.
+  /// Before Slurm is asked about a job that is followed, unless a rank fails sooner. The end of a
+  /// job that succeeds sooner is in its record.
   std::chrono::milliseconds before_first_look{1'000};
   std::chrono::milliseconds before_next_try{2'000};  ///< After a question without an answer.
   /// Following a job ends with an error once the controller has not answered for this long.

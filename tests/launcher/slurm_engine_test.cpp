@@ -395,6 +395,18 @@ TEST_CASE("Slurm is not asked about a job that succeeds at once") {
   CHECK(head.actions.empty());
 }
 
+TEST_CASE("Slurm is asked at once about a job with a rank that fails") {
+  SlurmHead head{.before_first_look = std::chrono::minutes(1)};
+  head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n1\n";
+  head.frames = end_of_rank(1, 3) + frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.exit_code == 3);
+  CHECK(head.actions == std::vector<std::string>{"await", "end"});
+}
+
 TEST_CASE(
     "without a shared home, any node reports the end, and one whose ranks have ended forgets by "
     "itself") {
