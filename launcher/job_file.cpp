@@ -12,6 +12,7 @@
 #include "launcher/array.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/job.hpp"
+#include "launcher/library_settings.hpp"
 #include "launcher/recovery.hpp"
 #include "state/words.hpp"
 
@@ -49,6 +50,32 @@ std::vector<std::pair<std::string, std::string>> environment_of(const config::Va
     variables.emplace_back(name, entry.text());
   }
   return variables;
+}
+
+/// Adds the variable of a library's setting, unless `env` of the file has it.
+void add_setting(JobFile& file, const std::string& variable, std::string value) {
+  const bool has_it =
+      std::ranges::any_of(file.env, [&](const auto& entry) { return entry.first == variable; });
+  if (!has_it) file.env.emplace_back(variable, std::move(value));
+}
+
+/// Reads the variables of every rank.
+void read_variables(const config::Value& root, JobFile& file) {
+  if (const auto env = root.find("env")) file.env = environment_of(*env);
+  if (const auto mpi = root.find("mpi"))
+    for (const auto& [name, entry] : mpi->entries()) {
+      entry.checked([&name = name] { check_parameter_name(name); });
+      std::string value = entry.filled_text();
+      if (is_set_anyway(name, value)) continue;
+      const std::string_view reason = reason_against_parameter(name);
+      if (!reason.empty()) throw entry.error(std::string(reason));
+      add_setting(file, std::string(kMpiPrefix) + name, std::move(value));
+    }
+  if (const auto nccl = root.find("nccl"))
+    for (const auto& [name, entry] : nccl->entries()) {
+      entry.checked([&name = name] { check_nccl_name(name); });
+      add_setting(file, std::string(kNcclPrefix) + name, entry.text());
+    }
 }
 
 /// Returns a list of words. A single text would need a shell's rules to be split, which fastgpu
@@ -247,12 +274,12 @@ void read_turn(const config::Value& root, JobFile& file) {
 JobFile read_job_file(const config::Document& document) {
   const config::Value root = document.root();
   root.allow_only(
-      {"name",           "cluster",     "np",         "npernode",   "per",          "env",
-       "secrets",        "sync",        "workdir",    "command",    "timeout",      "grace",
-       "keep_processes", "detach",      "engine",     "launcher",   "stdin",        "priority",
-       "after",          "share",       "array",      "parameters", "hang_timeout", "retry",
-       "retry_on",       "checkpoints", "fetch",      "fetch_to",   "notify",       "slurm",
-       "kubernetes",     "on_full",     "environment"},
+      {"name",           "cluster",     "np",          "npernode",   "per",          "env",
+       "secrets",        "sync",        "workdir",     "command",    "timeout",      "grace",
+       "keep_processes", "detach",      "engine",      "launcher",   "stdin",        "priority",
+       "after",          "share",       "array",       "parameters", "hang_timeout", "retry",
+       "retry_on",       "checkpoints", "fetch",       "fetch_to",   "notify",       "slurm",
+       "kubernetes",     "on_full",     "environment", "mpi",        "nccl"},
       {"no-environment", "check", "post-mortem", "host", "hostfile", "oversubscribe", "env-file",
        "dry-run"});
   JobFile file;
@@ -264,7 +291,7 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto np = root.find("np")) file.np = np->integer(1, kMostRanks);
   if (const auto npernode = root.find("npernode")) file.npernode = npernode->integer(1, kMostSlots);
   if (const auto per = root.find("per")) file.per = per->choice(unit_words());
-  if (const auto env = root.find("env")) file.env = environment_of(*env);
+  read_variables(root, file);
   if (const auto secrets = root.find("secrets"))
     for (const config::Value& secret : secrets->list())
       file.secrets.push_back(secret_of(secret));

@@ -30,10 +30,11 @@ struct JobFile {
   std::optional<int> np{};
   std::optional<int> npernode{};
   std::optional<std::string> per{};  ///< The part of a node that each rank has for itself.
-  std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
+  /// Variables in the order written, and behind them those of `mpi` and `nccl`.
+  std::vector<std::pair<std::string, std::string>> env{};
   std::vector<JobSecret> secrets{};
-  /// A directory on this machine, as written in the file.
   std::optional<std::string> environment{};  ///< The name of one of the cluster's environments.
+  /// A directory on this machine, as written in the file.
   std::optional<std::string> sync{};
   std::optional<transfer::NodePath> workdir{};  ///< A directory on the nodes.
   std::vector<std::string> command{};           ///< Empty if the file has none.

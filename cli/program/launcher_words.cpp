@@ -17,6 +17,7 @@
 #include "base/quote.hpp"
 #include "base/split.hpp"
 #include "cli/program/tokens.hpp"
+#include "launcher/library_settings.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -189,23 +190,6 @@ std::string_view name_of_flag(std::string_view word) {
 const LauncherFlag* find_launcher_flag(std::string_view name) {
   const auto found = std::ranges::find(LauncherTable::kFlags, name, &LauncherFlag::name);
   return name.empty() || found == LauncherTable::kFlags.end() ? nullptr : found;
-}
-
-/// Returns true for a parameter of mpirun's own processes, not of the ranks.
-bool is_of_the_runtime(std::string_view key) {
-  constexpr std::array kPrefixes = {"plm_", "orte_",   "prte_",    "oob_",    "rmaps_", "ras_",
-                                    "rml_", "routed_", "grpcomm_", "odls_",   "ess_",   "errmgr_",
-                                    "iof_", "rtc_",    "regx_",    "schizo_", "state_", "hwloc_"};
-  return std::ranges::any_of(kPrefixes,
-                             [&](const char* prefix) { return key.starts_with(prefix); });
-}
-
-/// Returns true if fastgpu leaves these interfaces out anyway: loopback and bridges of this host.
-bool are_left_out(std::string_view list) {
-  return std::ranges::all_of(split(list, ','), [](std::string_view name) {
-    return name == "lo" || name.starts_with("127.") || name.starts_with("docker") ||
-           name.starts_with("virbr") || name.starts_with("br-");
-  });
 }
 
 class LauncherTranslation {
@@ -382,17 +366,10 @@ class LauncherTranslation {
     const auto values = take_values(2);
     const std::string& key = values[0];
     const std::string& value = values[1];
-    const bool is_ours = key == "plm_rsh_no_tree_spawn" || key == "orte_keep_fqdn_hostnames" ||
-                         (key.ends_with("_tcp_if_exclude") && are_left_out(value));
-    if (is_ours) return;
-    const std::string words = spelling_ + " " + key;
-    if (key == "btl_tcp_if_exclude")
-      refuse_launcher_flag(words,
-                           "the network that joins the nodes is used; -x "
-                           "OMPI_MCA_btl_tcp_if_include=NAME chooses another");
-    if (is_of_the_runtime(key))
-      refuse_launcher_flag(words, "leave it out: fastgpu sets up the connections of mpirun itself");
-    add_variable("OMPI_MCA_" + key + "=" + value);
+    if (launcher::is_set_anyway(key, value)) return;
+    const std::string_view reason = launcher::reason_against_parameter(key);
+    if (!reason.empty()) refuse_launcher_flag(spelling_ + " " + key, reason);
+    add_variable(std::string(launcher::kMpiPrefix) + key + "=" + value);
   }
 
   /// Takes the interfaces of horovodrun, which are for NCCL, Gloo and MPI.

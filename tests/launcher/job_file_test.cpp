@@ -108,6 +108,25 @@ TEST_CASE("the fields of Slurm that sites ask for are read") {
   CHECK(read("slurm: {memory_per_cpu: 4000M}\n").slurm->memory_per_cpu == "4000M");
 }
 
+TEST_CASE("parameters of Open MPI and settings of NCCL become variables, unless there is one") {
+  const JobFile file = read(R"(nccl: {DEBUG: INFO, IB_HCA: "=mlx5_0", ALGO: ""}
+mpi:
+  pml: ob1
+  btl: ^openib
+  coll_tuned_use_dynamic_rules: 1
+  btl_tcp_if_exclude: lo,docker0
+  plm_rsh_no_tree_spawn: 1
+env: {NCCL_DEBUG: WARN, OMPI_MCA_pml: ucx}
+)");
+  CHECK(file.env == std::vector<std::pair<std::string, std::string>>{
+                        {"NCCL_DEBUG", "WARN"},
+                        {"OMPI_MCA_pml", "ucx"},
+                        {"OMPI_MCA_btl", "^openib"},
+                        {"OMPI_MCA_coll_tuned_use_dynamic_rules", "1"},
+                        {"NCCL_IB_HCA", "=mlx5_0"},
+                        {"NCCL_ALGO", ""}});
+}
+
 TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"comand: [a]\n", "job.yaml:1:1: unknown field 'comand', did you mean 'command'?"},
@@ -152,6 +171,24 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"env: {RANK: 1}\n",
        "job.yaml:1:13: 'env.RANK': the variable RANK is set by fastgpu for each rank and cannot be "
        "overridden"},
+      {"mpi: {'a b': 1}\n",
+       "job.yaml:1:14: 'mpi.a b': 'a b' is not a name of a parameter of Open MPI: it has letters, "
+       "digits and '_'"},
+      {"mpi: {OMPI_MCA_btl: self}\n",
+       "job.yaml:1:21: 'mpi.OMPI_MCA_btl': 'OMPI_MCA_btl' is the name of a variable: leave out "
+       "OMPI_MCA_"},
+      {"mpi: {oob_tcp_if_include: eth0}\n",
+       "job.yaml:1:27: 'mpi.oob_tcp_if_include': leave it out: fastgpu sets up the connections of "
+       "mpirun itself"},
+      {"mpi: {btl_tcp_if_exclude: eth1}\n",
+       "job.yaml:1:27: 'mpi.btl_tcp_if_exclude': the network that joins the nodes is used; "
+       "btl_tcp_if_include chooses another"},
+      {"nccl: {debug: INFO}\n",
+       "job.yaml:1:15: 'nccl.debug': 'debug' is not a name of a setting of NCCL: it has capital "
+       "letters, digits and '_', such as DEBUG for NCCL_DEBUG"},
+      {"nccl: {NCCL_DEBUG: INFO}\n",
+       "job.yaml:1:20: 'nccl.NCCL_DEBUG': 'NCCL_DEBUG' is the name of a variable: leave out NCCL_"},
+      {"ncl: {DEBUG: INFO}\n", "job.yaml:1:1: unknown field 'ncl', did you mean 'nccl'?"},
       {"timeout: soon\n",
        "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h, "
        "1h30m, 7d or 1w"},

@@ -151,7 +151,7 @@ TEST_CASE("a flag that cannot be honoured is refused by its name, with what to w
       {{"-output-filename", "logs"}, "-output-filename:", "fastgpu logs JOB"},
       {{"-timestamp-output"}, "-timestamp-output:", "--timestamps"},
       {{"--mca", "oob_tcp_if_include", "eth0"}, "--mca oob_tcp_if_include:", "leave it out"},
-      {{"--mca", "btl_tcp_if_exclude", "eth1"}, "--mca btl_tcp_if_exclude:", "if_include=NAME"},
+      {{"--mca", "btl_tcp_if_exclude", "eth1"}, "--mca btl_tcp_if_exclude:", "btl_tcp_if_include"},
       {{"--gloo"}, "--gloo:", "--launcher plain"},
       {{"--min-np", "2"}, "--min-np:", "--retry N"},
       {{"-p", "2222"}, "-p:", "fastgpu get nodes"},
