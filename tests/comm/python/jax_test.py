@@ -62,6 +62,19 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
 
 
 @on_ranks(2)
+def different_trees_are_named_before_any_is_sent(comm):
+    tree = {"a": jnp.zeros((4, 8)), "b": jnp.zeros(3)}
+    for odd, wanted in (
+        ({"a": jnp.zeros((8, 4)), "b": jnp.zeros(3)}, "number 0 is float32 [8, 4]"),
+        ({"a": jnp.zeros((4, 8)), "c": jnp.zeros(3)}, "number 1 is float32 [3] '['c']' on rank 1"),
+        ({"a": jnp.zeros((4, 8))}, "rank 0 has 2 tensors, and rank 1 1"),
+    ):
+        with raises(fc.UsageError, "broadcast: ", wanted):
+            broadcast(odd if comm.rank == 1 else tree, comm)
+    broadcast(tree, comm)  # The job goes on.
+
+
+@on_ranks(2)
 def types_sums_and_results_that_stay(comm):
     tree = {
         kind: jnp.full((2, 3), comm.rank + 1, kind) for kind in ("float32", "float16", "bfloat16")

@@ -48,6 +48,14 @@ def trained(net, share, exchange=lambda: None):
     return [parameter.data().asnumpy() for parameter in net.collect_params().values()]
 
 
+@on_ranks(2)
+def different_parameters_are_named_before_any_is_sent(comm):
+    dense = gluon.nn.Dense(3 + comm.rank, in_units=4)
+    dense.initialize()
+    with raises(fc.UsageError, "broadcast_parameters: ", "float32 [4, 4]", "on rank 1"):
+        broadcast_parameters(dense.collect_params(), comm)
+
+
 @on_ranks(1, 2, 3)
 def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
     wanted = trained(network(0), lambda rows: rows)

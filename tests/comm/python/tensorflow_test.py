@@ -68,6 +68,14 @@ def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
 
 
 @on_ranks(2)
+def different_variables_are_named_before_any_is_sent(comm):
+    shape, name = ((4, 8), "w") if comm.rank == 0 else ((8, 4), "v")
+    with raises(fc.UsageError, "broadcast_variables: ", "float32 [8, 4]", "on rank 1"):
+        broadcast_variables([tf.Variable(tf.zeros(shape), name=name)], comm)
+    broadcast_variables([tf.Variable(tf.zeros(3), name=name)], comm)  # Names may differ.
+
+
+@on_ranks(2)
 def types_sums_and_whole_gradients_of_embeddings(comm):
     kinds = (tf.float64, tf.float16, tf.bfloat16)
     places = [tf.Variable(tf.zeros((2, 3), kind)) for kind in kinds]

@@ -288,6 +288,23 @@ def sums_are_not_summed_again(comm):
 
 
 @on_ranks(2)
+def sums_of_two_optimizers_are_refused(comm):
+    model = Mlp()
+    x, y = next(batches())
+    first = DistributedOptimizer(momentum(model), comm, model, op=fc.SUM)
+    loss_of(model, x, y).backward()
+    second = DistributedOptimizer(momentum(model), comm, model, op=fc.SUM)
+    first.close()
+    second.zero_grad()
+    loss_of(model, x, y).backward()  # The first is closed.
+    second.step()
+    third = DistributedOptimizer(momentum(model), comm, model, op=fc.SUM)
+    third.zero_grad()
+    with raises(RuntimeError, "first.weight is summed by another", "call its close()"):
+        third.step()
+
+
+@on_ranks(2)
 def sums_that_were_set_to_zero_take_further_gradients(comm):
     for zero in (
         lambda model, optimizer: optimizer.zero_grad(set_to_none=False),

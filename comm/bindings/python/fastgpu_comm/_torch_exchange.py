@@ -42,6 +42,9 @@ def explained(error: UsageError) -> UsageError:
     )
 
 
+_open: weakref.WeakSet[Exchange] = weakref.WeakSet()  # Those that may not be closed yet.
+
+
 @not_compiled
 def _completed(exchange: weakref.ref[Exchange], parameter: Parameter, *_: Any) -> None:
     this = exchange()
@@ -82,6 +85,7 @@ class Exchange:
         self._is_presence_apart = False
         self._gradients = self._new_gradients()
         self._register()
+        _open.add(self)
 
     def saved_state(self) -> bytes:
         """Returns what codecs have not sent yet."""
@@ -190,12 +194,27 @@ class Exchange:
         self._begin()
         self._send(parameter, is_computed=True)
 
+    def _check_summed_once(self) -> None:
+        """Raises RuntimeError if another optimizer, which was not closed, has the same parameters:
+        a sum of sums would be wrong. An average of averages is the average.
+        """
+        for other in _open:
+            if other is self or not other._hooks or Op.SUM not in (self._op, other._op):
+                continue
+            for tensor, parameter in self._parameters.items():
+                if tensor in other._parameters:
+                    raise RuntimeError(
+                        f"the gradient of {parameter.name} is summed by another "
+                        "DistributedOptimizer, too: call its close() before this one is used"
+                    )
+
     def _begin(self) -> None:
         """Prepares, before the first gradient travels, what each rank knows of the others. It is
         registered as a gradient unless it is exchanged apart.
         """
         with self._passes.lock:
             if self._presence is None:
+                self._check_summed_once()
                 self._presence = torch.zeros(2 * len(self._parameters) + 2, dtype=torch.float32)
                 self._is_presence_apart = self._has_device_gradients()
                 if not self._is_presence_apart:
