@@ -5,19 +5,30 @@ environment: the compiled programs, the library that they link and the clouds' s
 them their tests are skipped.
 """
 
+import contextlib
+import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "tests/support"))
 sys.path.insert(0, str(SOURCE / "tests/integration/envs"))
-from cli_user import run_tests  # noqa: E402
+from cli_user import run_tests, within  # noqa: E402
 from cloud_sim import CloudSim  # noqa: E402
-from suite import assert_equal, assert_greater_equal, assert_in, skip  # noqa: E402
+from suite import (  # noqa: E402
+    assert_equal,
+    assert_greater_equal,
+    assert_in,
+    assert_less,
+    assert_true,
+    skip,
+)
 from wheel_nodes import with_nodes  # noqa: E402
 
 EXAMPLES = SOURCE / "examples"
@@ -200,28 +211,107 @@ def test_the_environment_file_puts_its_packages_on_both_nodes(user):
     from_wheels(user)
 
 
-def test_the_steps_of_the_ci_workflow_run(user):
-    needs_torch()
-    work = copied(user)
+def workflow_steps(user):
+    """Returns the lines of the CI workflow that use fastgpu, for the user's own cluster."""
     text = (EXAMPLES / "github-actions.yml").read_text()
     steps = re.findall(r"^ +run: sudo (fastgpu .*)$", text, re.M)
     assert_equal(len(steps), 3, f"{steps}")
     assert_in("if: always()", text, f"{steps}")
-    for step in steps:
-        line = step.replace(" ci ", f" {user.cluster} ").replace("python3", PYTHON)
-        line = line.replace("sudo fastgpu", "fastgpu")
-        path = f"{pathlib.Path(user.fastgpu).parent}:{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=work,
-            check=False,
-            capture_output=True,
-            text=True,
-            env=user.environment({"PATH": path}),
-            timeout=300,
-        )
-        assert_equal(done.returncode, 0, f"{line}: {done.stdout}{done.stderr}")
+    lines = [step.replace(" ci ", f" {user.cluster} ") for step in steps]
+    return [line.replace("python3", PYTHON).replace("sudo fastgpu", "fastgpu") for line in lines]
+
+
+def start_step(user, line, work):
+    path = f"{pathlib.Path(user.fastgpu).parent}:{os.environ['PATH']}"
+    return subprocess.Popen(
+        ["bash", "-c", line],
+        cwd=work,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=user.environment({"PATH": path}),
+        start_new_session=True,
+    )
+
+
+def test_the_steps_of_the_ci_workflow_run(user):
+    needs_torch()
+    work = copied(user)
+    for line in workflow_steps(user):
+        step = start_step(user, line, work)
+        out, err = step.communicate(timeout=300)
+        assert_equal(step.returncode, 0, f"{line}: {out}{err}")
     user.check_nothing_is_left()
+
+
+# In the place of the training program: a child that leaves its session, and a file in memory.
+LASTING = """
+import os, pathlib, subprocess, sys, time
+subprocess.Popen(["sleep", sys.argv[-1]], env={}, start_new_session=True)
+pathlib.Path("up-" + os.environ["RANK"]).touch()
+print("up", flush=True)
+time.sleep(600)
+"""
+CANCELLED_WITHIN = 10
+
+
+def processes_of(user, mark):
+    """Returns the processes of the user's commands and nodes, and those of the job."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            places = command.encode() + (entry / "environ").read_bytes()
+            is_ours = str(user.folder).encode() in places or mark in command
+            if is_ours and int(entry.name) != os.getpid():
+                found.append(f"{entry.name}: {command}")
+    return found
+
+
+def files_of(user):
+    """Returns the files of clusters and jobs that are on record, or in memory."""
+    kept = [str(path) for path in user.state.rglob("*") if user.cluster in str(path)]
+    return kept + [str(path) for path in pathlib.Path("/dev/shm").glob("fastgpu-*-train-*")]
+
+
+def cancel_workflow(user, work, at, number):
+    """Cancels the step `at` in its middle with that signal. As CI does, the last step runs then."""
+    mark = f"47{os.getpid()}.{at}{int(number)}"
+    steps = [line.replace("--steps 20", f"--steps {mark}") for line in workflow_steps(user)]
+    for line in steps[:at]:
+        assert_equal(start_step(user, line, work).wait(timeout=60), 0, line)
+    step = start_step(user, steps[at], work)
+    if at == 0:
+        within(30, lambda: any(user.cluster in str(path) for path in user.state.rglob("*")))
+    else:
+        for _ in range(2):
+            assert_in("up", step.stdout.readline())
+        assert_equal(sum(mark in line and "sleep" in line for line in processes_of(user, mark)), 2)
+    began = time.monotonic()
+    os.killpg(step.pid, number)
+    step.communicate(timeout=60)
+    assert_true(step.returncode != 0, f"{steps[at]} ended well")
+    last = start_step(user, steps[-1], work)
+    out, err = last.communicate(timeout=60)
+    took = time.monotonic() - began
+    assert_equal(last.returncode, 0, f"{out}{err}")
+    within(CANCELLED_WITHIN - took, lambda: not processes_of(user, mark))
+    assert_equal(processes_of(user, mark), [])
+    assert_equal(files_of(user), [])
+    took = time.monotonic() - began
+    print(f"   step {at} by {number.name}: nothing was left after {took:.1f} s", flush=True)
+    assert_less(took, CANCELLED_WITHIN)
+    # The job of a command that was killed has no end on record before the next look at it.
+    jobs = json.loads(user.run("get", "jobs", "-o", "json").out)["jobs"]
+    assert_equal([job["name"] for job in jobs if job["state"] == "running"], [])
+    user.check_nothing_is_left()
+
+
+def test_a_ci_workflow_that_is_cancelled_leaves_nothing(user):
+    work = copied(user)
+    (work / "train_ddp.py").write_text(LASTING)
+    for at, number in ((0, signal.SIGINT), (1, signal.SIGINT), (1, signal.SIGKILL)):
+        cancel_workflow(user, work, at, number)
 
 
 if __name__ == "__main__":
