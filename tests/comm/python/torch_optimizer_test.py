@@ -23,6 +23,7 @@ from fastgpu_comm.torch import (  # noqa: E402
     DistributedOptimizer,
     MultistepOptimizer,
     broadcast_optimizer_state,
+    broadcast_parameters,
 )
 from fastgpu_comm.torch_gossip import GossipOptimizer  # noqa: E402
 
@@ -250,6 +251,8 @@ def parameters_that_are_divided_are_refused_by_name(comm):
                 TypeError, f"{wrapper.__name__}: the parameter w {word}", "comm.all_reduce"
             ):
                 wrapper(inner, comm, [("w", divided)], **more)
+    with raises(TypeError, "the tensor w is a Outer without memory", "broadcast_parameters"):
+        broadcast_parameters([("w", of_other_tensors(torch.ones(3)))], comm)
     words = ("all_reduce: data is a Outer without memory of its own", ".to_local()")
     with torch.no_grad(), raises(TypeError, *words):
         comm.all_reduce(of_other_tensors(torch.ones(3)))

@@ -8,6 +8,7 @@ from typing import Any, Iterable, Mapping
 import torch
 
 from ._agreement import Described, broadcast_bytes, check_same_tensors
+from ._data import has_no_memory
 from .communicator import Communicator
 
 STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
@@ -28,11 +29,12 @@ def broadcast_parameters(
     comm = Communicator.of(comm, "broadcast_parameters")
     named = model.state_dict() if isinstance(model, torch.nn.Module) else model
     pairs = named.items() if isinstance(named, Mapping) else named
-    named_tensors = [(name, one.detach()) for name, one in pairs if isinstance(one, torch.Tensor)]
-    for name, tensor in named_tensors:
+    given = [(name, one) for name, one in pairs if isinstance(one, torch.Tensor)]
+    for name, tensor in given:
         _check_strided(
             tensor, name, "broadcast_parameters takes pairs of a name and a tensor, without it"
         )
+    named_tensors = [(name, one.detach()) for name, one in given]
     check_same_tensors(
         [Described.of(tensor.dtype, tensor.shape, name) for name, tensor in named_tensors],
         comm,
@@ -53,9 +55,10 @@ def broadcast_parameters(
 
 
 def _check_strided(tensor: torch.Tensor, name: str, advice: str) -> None:
-    """Raises TypeError for a sparse tensor, and one of another layout that has no memory of its
-    own.
-    """
+    """Raises TypeError for a sparse tensor, and one whose elements are in other tensors."""
+    if has_no_memory(tensor):
+        kind = type(tensor).__name__
+        raise TypeError(f"the tensor {name} is a {kind} without memory of its own: {advice}")
     if tensor.layout is not torch.strided:
         layout = str(tensor.layout).rpartition(".")[2]
         raise TypeError(f"the tensor {name} has the layout {layout}, and is not sent: {advice}")
