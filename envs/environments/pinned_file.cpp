@@ -31,6 +31,12 @@ std::string redirection(const http::Response& answer, const std::string& url) {
                                                                                             : "";
 }
 
+/// Returns the failure of a fetch with the file that was wanted, and the advice.
+Error unreached(const Error& e, const std::string& url, std::string_view hint) {
+  if (e.kind() == ErrorKind::interrupted) return e;
+  return Error(e.kind(), url + " cannot be fetched: " + e.what() + "; " + std::string(hint));
+}
+
 /// Follows redirections: files of GitHub's releases are on other hosts.
 http::Response get_following(const std::string& url, std::chrono::seconds silence,
                              const std::optional<Secret>& authorization, http::Client& http,
@@ -62,7 +68,12 @@ std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Cl
                          const Cancel& cancel, std::chrono::seconds silence,
                          const std::optional<Secret>& authorization) {
   const std::string url(file.url);
-  auto answer = get_following(url, silence, authorization, http, cancel);
+  http::Response answer;
+  try {
+    answer = get_following(url, silence, authorization, http, cancel);
+  } catch (const Error& e) {
+    throw unreached(e, url, hint);
+  }
   if (answer.status != 200)
     throw Error(ErrorKind::remote, "HTTP " + std::to_string(answer.status) + " from " + url + "; " +
                                        std::string(hint));

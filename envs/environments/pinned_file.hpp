@@ -25,8 +25,8 @@ struct PinnedFile {
 const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFile> wheels,
                              std::string_view what);
 
-/// Returns the file's bytes, following redirections. Throws as http::Client, and remote for another
-/// answer than that file; `hint` is the advice in that error. A `silence` other than 0 aborts if no
+/// Returns the file's bytes, following redirections. Throws as http::Client, naming the file, and
+/// remote for another answer than that file; `hint` is the advice in these errors. A `silence` other than 0 aborts if no
 /// data arrives for this long. `authorization` is a header's value for the file's own host.
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
                          const Cancel& cancel, std::chrono::seconds silence = {},

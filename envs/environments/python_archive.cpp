@@ -75,8 +75,8 @@ Error no_python(const NeededPython& needed, const std::string& versions) {
 std::string_view other_ways(PythonUse use) {
   switch (use) {
     case PythonUse::environment:
-      return "this is the environment's Python: use another mirror with --python-mirror, or "
-             "another archive with 'python' in env.yaml";
+      return "this is the environment's Python: use another mirror with --python-mirror, or a "
+             "version that the nodes have or another archive with 'python' in env.yaml";
     case PythonUse::builder:
       return "this is the Python for py-rattler: use another mirror with --python-mirror, or other "
              "archives with --python-table";

@@ -1,11 +1,15 @@
 #include "envs/environments/pinned_file.hpp"
-#include "base/files.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "state/directory.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
@@ -21,6 +25,7 @@ class FakeServers final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     asked.push_back(request.url);
+    if (failure) throw *failure;
     const auto found = answers.find(request.url);
     return found == answers.end() ? http::Response{.status = 404} : found->second;
   }
@@ -30,6 +35,7 @@ class FakeServers final : public http::Client {
 
   std::map<std::string, http::Response> answers;
   std::vector<std::string> asked;
+  std::optional<Error> failure;
 };
 
 const std::string kContentSum = transfer::sha256_hex("content");
@@ -61,6 +67,19 @@ TEST_CASE("what is not the file is refused, and a signed address is not told") {
       .status = 200, .headers = {}, .body = "x"};
   const Error other = failure_of([&] { fetched(servers, "https://g.example/release"); });
   CHECK(std::string(other.what()).find("https://g.example/release has the SHA-256 ") == 0);
+}
+
+TEST_CASE("a file whose server is not reached is named, with the advice") {
+  FakeServers servers;
+  servers.failure.emplace(ErrorKind::not_found, "g.example: no address is found for this name");
+  const Error e = failure_of([&] { fetched(servers, "https://g.example/release"); });
+  CHECK(e.kind() == ErrorKind::not_found);
+  CHECK(std::string(e.what()) ==
+        "https://g.example/release cannot be fetched: g.example: no address is found for this "
+        "name; a hint");
+  servers.failure.emplace(ErrorKind::interrupted, "stopped");
+  CHECK(std::string(failure_of([&] { fetched(servers, "https://g.example/r"); }).what()) ==
+        "stopped");
 }
 
 TEST_CASE("neither a circle is followed for ever, nor a way out of TLS at all") {
