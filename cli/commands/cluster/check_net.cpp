@@ -122,6 +122,10 @@ Json rate_json(std::int64_t rate) {
   return rate > 0 ? Json(rate) : Json(nullptr);
 }
 
+Json figure_json(double figure) {
+  return figure > 0 ? Json(figure) : Json(nullptr);
+}
+
 View view_of_net(const NetReport& report) {
   View view;
   view.root = document("check-net");
@@ -149,7 +153,10 @@ View view_of_net(const NetReport& report) {
   }
   view.root["rdma"] = nullptr;
   if (report.rdma)
-    view.root["rdma"] = {{"active_ports", report.rdma->active}, {"used_ports", report.rdma->used}};
+    view.root["rdma"] = {{"active_ports", report.rdma->active},
+                         {"used_ports", report.rdma->used},
+                         {"node_bytes_per_second", figure_json(report.rdma->rate)},
+                         {"node_speed_bytes_per_second", figure_json(report.rdma->speed)}};
   view.root["findings"] = json_of_findings(report.findings);
   return view;
 }
@@ -207,7 +214,8 @@ void add_all_reduce(Context& context, const RemoteTarget& target,
   }
   if (!has_rdma) return;
   const auto after = launcher::check_nodes(context.ssh(), nodes, context.agent(), context.cancel());
-  report.rdma = launcher::rdma_use(before, after, kLargeExchange);
+  report.rdma = launcher::rdma_use(
+      before, after, {.size = kLargeExchange, .rate = report.all_reduce->bus_bandwidth});
   const Severity severity = options.allow_tcp ? Severity::warning : Severity::error;
   if (auto finding = launcher::tcp_finding(*report.rdma, static_cast<int>(before.size()), severity))
     report.findings.push_back(std::move(*finding));
@@ -235,9 +243,7 @@ void show_net(Context& context, const NetReport& report) {
             decimal("%.1f", report.all_reduce->small_seconds * 1e6) + " us for 8 bytes, " +
             gigabits_text(static_cast<std::int64_t>(report.all_reduce->bus_bandwidth)) +
             " Gbit/s of bus bandwidth for " + to_string(kLargeExchange) + "\n");
-  if (report.rdma)
-    ui.data("RDMA: " + std::to_string(report.rdma->used) + " of " +
-            counted(report.rdma->active, "active port") + " carried the all-reduce\n");
+  if (report.rdma) ui.data("RDMA: " + launcher::in_words(*report.rdma) + "\n");
   if (report.measured_rounds < report.all_rounds)
     ui.note("measured " + std::to_string(report.measured_rounds) + " of " +
             counted(report.all_rounds, "round") + " of pairs: --time allows more");

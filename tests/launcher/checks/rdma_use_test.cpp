@@ -5,7 +5,7 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr Bytes kExchanged{1'000'000};
+constexpr Exchange kExchanged{.size = {1'000'000}, .rate = 20.12e9};
 
 /// Nodes with ports that have sent so many bytes.
 std::vector<CheckedNode> nodes_that_sent(const std::vector<std::vector<std::uint64_t>>& sent) {
@@ -34,6 +34,27 @@ TEST_CASE("a port was used if it sent a part of the exchange, and not for a hear
   CHECK(use.used == 2);
   CHECK(use.nodes_that_used == 2);
   CHECK_FALSE(tcp_finding(use, 2, Severity::error));
+}
+
+TEST_CASE("the rate of the exchange is told beside the speed of all active ports of a node") {
+  const auto before = nodes_that_sent({{0, 0, 0, 0}, {0, 0, 0}});
+  const auto after = nodes_that_sent({{900'000, 0, 0, 0}, {0, 0, 800'000}});
+  const RdmaUse use = rdma_use(before, after, kExchanged);
+  CHECK(use.rate == doctest::Approx(20.12e9));
+  CHECK(use.speed == doctest::Approx(37.5e9));
+  CHECK(in_words(use) ==
+        "2 of 7 active ports carried the all-reduce, at 20.1 of 37.5 GB/s on each node");
+}
+
+TEST_CASE("no rate is told of RDMA if a node did not use it, and no speed that is not known") {
+  auto before = nodes_that_sent({{0}, {0}});
+  const auto half = rdma_use(before, nodes_that_sent({{900'000}, {0}}), kExchanged);
+  CHECK(in_words(half) == "1 of 2 active ports carried the all-reduce");
+  NodeHealth state = before[1].state.value();
+  state.rdma[0].rate = "unknown";
+  before[1].state = state;
+  const auto all = rdma_use(before, nodes_that_sent({{900'000}, {900'000}}), kExchanged);
+  CHECK(in_words(all) == "2 of 2 active ports carried the all-reduce, at 20.1 GB/s on each node");
 }
 
 TEST_CASE("an exchange beside the RDMA ports of all nodes is a finding") {
