@@ -29,7 +29,7 @@ std::string gigabytes(double bytes_per_second) {
 }  // namespace
 
 RdmaUse rdma_use(std::span<const CheckedNode> before, std::span<const CheckedNode> after,
-                 const Exchange& exchange) {
+                 const MeasuredExchange& exchange) {
   constexpr std::uint64_t kPart = 1'000;
   RdmaUse use;
   bool has_all_speeds = true;

@@ -26,7 +26,7 @@ struct RdmaUse {
 };
 
 /// What the nodes sent each other.
-struct Exchange {
+struct MeasuredExchange {
   Bytes size{};
   double rate = 0;  ///< Bytes per second that each node sent: the bus bandwidth.
 };
@@ -34,7 +34,7 @@ struct Exchange {
 /// Returns the ports that sent more than a thousandth of the exchange between the two looks at the
 /// same nodes.
 RdmaUse rdma_use(std::span<const CheckedNode> before, std::span<const CheckedNode> after,
-                 const Exchange& exchange);
+                 const MeasuredExchange& exchange);
 
 /// Returns the use in words: "2 of 8 active ports carried the all-reduce, at 20.1 of 50.0 GB/s on
 /// each node".

@@ -5,7 +5,7 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr Exchange kExchanged{.size = {1'000'000}, .rate = 20.12e9};
+constexpr MeasuredExchange kExchanged{.size = {1'000'000}, .rate = 20.12e9};
 
 /// Nodes with ports that have sent so many bytes.
 std::vector<CheckedNode> nodes_that_sent(const std::vector<std::vector<std::uint64_t>>& sent) {
