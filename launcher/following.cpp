@@ -318,6 +318,7 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
   options.timeout = limit;
   options.connect_timeout = connect_limit;
   options.grace = kGrace;
+  options.keeps_connections = options_.keeps_connections;
   return client_.run(std::move(tasks), options, cancel);
 }
 

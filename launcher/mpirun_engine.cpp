@@ -174,6 +174,7 @@ class MpirunEngine final : public JobEngine {
                     const FollowingOptions& options, JobObserver& observer,
                     const Cancel& cancel) override {
     FollowingOptions wanted = options;
+    wanted.keeps_connections = true;  // After a cancel the same nodes stop the job.
     wanted.lost_after = options_.lost_after;
     wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
     wanted.agent = options_.agent;
@@ -221,6 +222,7 @@ class MpirunEngine final : public JobEngine {
   JobGlance glance(const std::string& id, const JobRecord& job) override {
     FollowingOptions options;
     options.needs_begin = true;
+    options.keeps_connections = true;  // `cancel job` looks first, and then stops the job.
     options.agent = options_.agent;
     options.supervisor = job.placement.front().node;
     Members members = members_of(job.placement);

@@ -140,7 +140,40 @@ struct Notes final : JobObserver {
   std::vector<NodeName> left{};
 };
 
+/// Notes the commands whose connections are kept for the next one.
+class KeepingSsh final : public ssh::Client {
+ public:
+  std::vector<HostResult<ssh::Exit>> run(std::vector<ssh::Task> tasks,
+                                         const ssh::RunOptions& options,
+                                         const Cancel& cancel) override {
+    for (const ssh::Task& task : tasks)
+      (options.keeps_connections ? kept : closed).push_back(task.command);
+    return client_.run(std::move(tasks), options, cancel);
+  }
+
+  std::vector<std::string> kept{};
+  std::vector<std::string> closed{};
+
+ private:
+  FakeSsh client_{ClusterWithoutNode::answer};
+};
+
 TEST_SUITE_BEGIN("launcher/mpirun_engine");
+
+TEST_CASE("the connections by which a job is seen or followed are kept to stop it") {
+  KeepingSsh client;
+  std::vector<ClusterNode> nodes(1);
+  nodes[0].host.name = {"n-0"};
+  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"n-0"}, 0, 1}}};
+  const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                                         {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
+  engine->glance("train-1", job);
+  Notes notes;
+  const Cancel never;
+  engine->follow("train-1", job, OnCancel::stop_job, {}, notes, never);
+  CHECK(client.kept.size() >= 2);
+  CHECK(client.closed.empty());
+}
 
 TEST_CASE("the logs of the other nodes are read if one has left the cluster, which is an error") {
   const Cancel never;
