@@ -285,7 +285,7 @@ void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
       continue;
     }
     if (operation.is_done()) break;
-    if (!adaptive_wait.pause()) continue;
+    if (!pause(lock, adaptive_wait)) continue;
     const auto longest = reminder != nullptr ? until(reminder->due) : kLongestSleep;
     sleep(lock, &operation, longest_sleep(longest));
     if (clock.is_due_now()) check_interpreter(lock);
@@ -299,6 +299,16 @@ void Engine::wait(Lock& lock, Operation& operation, Reminder* reminder) {
   if (--waiters_ == 0 && driver_ && has_work()) idle_.notify_all();
   keep_watch();
   if (operation.failure()) throw Error(*operation.failure());
+}
+
+/// Pauses, and returns true once it is time to sleep. Other threads get the engine meanwhile: what
+/// they wait for may be done.
+bool Engine::pause(Lock& lock, AdaptiveWait& adaptive_wait) {
+  if (waiters_ == 1 && entering_ == 0) return adaptive_wait.pause();
+  lock.unlock();
+  const bool is_over = adaptive_wait.pause();
+  lock.lock();
+  return is_over;
 }
 
 bool Engine::has_work() const {

@@ -143,6 +143,7 @@ class Engine final : private RunnerEvents {
   Lock enter() const;
   BegunCall run_now(const DirectCall& call);
   void wait(Lock& lock, Operation& operation, Reminder* reminder);
+  bool pause(Lock& lock, AdaptiveWait& adaptive_wait);
   void count_waiting_thread();
   bool has_work() const;
   void check_interpreter(Lock& lock);
