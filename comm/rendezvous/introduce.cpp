@@ -72,7 +72,7 @@ FabricAttempt fabric_transport(const Connections& connections,
   if (!opened.endpoint) return {.lack = std::move(opened.lack)};
   auto made = std::make_unique<FabricTransport>(connections.rank, connections.size,
                                                 std::move(opened.endpoint));
-  if (settings.gpudirect == fabric::GpuDirect::off) made->forbid_device_memory();
+  if (settings.gpudirect == fabric::GpuDirect::off) made->device_memory().forbid();
   return {std::move(made), std::move(opened.lack)};
 } catch (const Error& e) {
   throw e.during("rank " + std::to_string(connections.rank.value));

@@ -393,36 +393,17 @@ void FabricTransport::freed(const std::byte* memory) noexcept {
 
 // ---- memory of GPUs ----
 
-fabric::DeviceMemoryChoice FabricTransport::device_memory_choice() const {
-  return fabric::choose_device_memory_way({.is_allowed = is_direct_allowed_,
-                                           .does_take_it = traits().takes_device_memory,
-                                           .network = traits().provider + " on " + traits().device,
-                                           .refusal = device_refusal_});
-}
-
-std::string FabricTransport::report_of_device_memory() const {
-  return report_of(device_memory_choice());
-}
-
 /// A short message is copied to a frame, for which it must be the host's.
 bool FabricTransport::take_device_memory(std::span<std::byte> memory) {
-  const bool is_direct = device_memory_choice().way == fabric::DeviceMemoryWay::direct;
-  if (is_stopped_ || !is_direct || memory.size() <= kFabricInside) return false;
-  const fabric::MemoryLocation location = location_of_(memory.data());
-  if (location.kind == fabric::MemoryKind::host) return false;
+  if (is_stopped_ || memory.size() <= kFabricInside) return false;
   try {
-    if (!memory_.lend_again(memory)) memory_.lend(endpoint_->register_memory(memory, location));
-  } catch (const Error& e) {
-    device_refusal_ = e.what();
-    if (events_ != nullptr) events_->warned(report_of_device_memory());
+    if (!device_memory_.take(memory)) return false;
+  } catch (const Error&) {
+    if (events_ != nullptr) events_->warned(device_memory_.report());
     return false;
   }
   link_.direct_bytes += memory.size();
   return true;
-}
-
-void FabricTransport::give_back_device_memory(std::span<const std::byte> memory) noexcept {
-  memory_.give_back(memory);
 }
 
 // ---- the end ----

@@ -12,8 +12,8 @@
 
 #include "comm/common/deadline.hpp"
 #include "comm/fabric/card.hpp"
-#include "comm/fabric/device_memory.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
+#include "comm/transports/fabric_device_memory.hpp"
 #include "comm/transports/fabric_frame.hpp"
 #include "comm/transports/fabric_frames.hpp"
 #include "comm/transports/fabric_memory.hpp"
@@ -79,15 +79,14 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   void allocated(std::span<std::byte> memory) override;
   void freed(const std::byte* memory) noexcept override;
   bool take_device_memory(std::span<std::byte> memory) override;
-  void give_back_device_memory(std::span<const std::byte> memory) noexcept override;
-  std::string report_of_device_memory() const override;
+  void give_back_device_memory(std::span<const std::byte> memory) noexcept override {
+    device_memory_.give_back(memory);
+  }
+  std::string report_of_device_memory() const override { return device_memory_.report(); }
   std::vector<LinkCounters> links() const override { return {link_}; }
 
-  /// Finds out where memory is. The default asks CUDA's driver.
-  using LocationOf = fabric::MemoryLocation (*)(const void* memory);
-  void find_locations_by(LocationOf location_of) noexcept { location_of_ = location_of; }
-  /// Memory of GPUs passes through the host from now on.
-  void forbid_device_memory() noexcept { is_direct_allowed_ = false; }
+  /// Returns what decides on memory of GPUs.
+  FabricDeviceMemory& device_memory() noexcept { return device_memory_; }
 
   /// Returns the number of frames that came from no rank of this job.
   std::size_t strangers() const noexcept { return strangers_; }
@@ -119,7 +118,6 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
 
   bool lose_all(const Error& error) noexcept;
   void warn_of_refusal();
-  fabric::DeviceMemoryChoice device_memory_choice() const;
   void end_operations(const FabricPeer& peer);
   bool has_operations(const FabricPeer& peer) const noexcept;
   void say_farewell();
@@ -132,6 +130,7 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   TransportEvents* events_ = nullptr;
   std::vector<std::unique_ptr<FabricPeer>> peers_;  ///< Indexed by rank; null where not connected.
   RegisteredMemory memory_;
+  FabricDeviceMemory device_memory_{*endpoint_, memory_};
   ProgramMemory program_memory_;
   FabricFrames frames_;
   FabricShorts shorts_;
@@ -139,9 +138,6 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
   FabricPieces pieces_;
   std::vector<FabricPeer*> busy_;  ///< Peers for which something waits.
   LinkCounters link_;
-  LocationOf location_of_ = fabric::location_of;
-  bool is_direct_allowed_ = true;
-  std::string device_refusal_;  ///< Why memory of a GPU could not be registered.
   std::size_t strangers_ = 0;
   bool is_leaving_ = false;  ///< The last frames are on their way.
   bool is_stopped_ = false;

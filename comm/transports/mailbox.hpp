@@ -28,6 +28,13 @@ enum class DescriptorKind : std::uint8_t {
   turn       ///< Kept by the mailbox: the next descriptor is at the beginning of the ring.
 };
 
+/// The form in which a note goes with a descriptor.
+enum class NoteForm : std::uint8_t {
+  none,
+  whole,
+  next  ///< It is the note before, of the same sender, with its count one higher.
+};
+
 /// What one rank puts for another. In the ring it is as long as what it says, in whole kStep: a
 /// cache line that travels between two cores takes longer than all else of a short message, and
 /// should bring several.
@@ -37,10 +44,9 @@ struct Descriptor {
   static constexpr std::size_t kStep = 16;
 
   DescriptorKind kind = DescriptorKind::inlined;
-  /// True unless 0. Not a bool: a peer could write a value that is neither.
-  std::uint8_t has_note = 0;
-  std::uint16_t length = 0;  ///< The length of the message of `inlined` and `eager`.
-  std::uint32_t is_put = 0;  ///< Kept by the mailbox: 1 once all of it can be read.
+  NoteForm note = NoteForm::none;  ///< A peer could write other values than these.
+  std::uint16_t length = 0;        ///< The length of the message of `inlined` and `eager`.
+  std::uint32_t is_put = 0;        ///< Kept by the mailbox: 1 once all of it can be read.
   MessageTag tag{};
   std::byte body[kBody] = {};  ///< The note, and then the bytes or the Terms.
 
@@ -87,9 +93,9 @@ class Mailbox {
   bool has_room() noexcept;
   /// Puts a descriptor; there must be room.
   void put(const Descriptor& descriptor, BarrierMaker maker) noexcept;
-  /// Puts an `inlined` one. The note may be null; with it there are at most kBody bytes.
-  void put_inlined(MessageTag tag, const Note* note, std::span<const std::byte> bytes,
-                   BarrierMaker maker) noexcept;
+  /// Puts an `inlined` one. `note` is used if it is whole; with it there are at most kBody bytes.
+  void put_inlined(MessageTag tag, NoteForm form, const Note* note,
+                   std::span<const std::byte> bytes, BarrierMaker maker) noexcept;
   /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
   /// them.
   bool put_bytes(std::span<const std::byte> bytes) noexcept;
@@ -156,13 +162,13 @@ class Mailbox {
 // ---- what every message passes through ----
 
 inline std::size_t Descriptor::used_body() const noexcept {
-  const std::size_t note = has_note != 0 ? kNoteBytes : 0;
+  const std::size_t of_note = note == NoteForm::whole ? kNoteBytes : 0;
   switch (kind) {
     case DescriptorKind::inlined:
-      return std::min(note + length, kBody);
+      return std::min(of_note + length, kBody);
     case DescriptorKind::eager:
     case DescriptorKind::note:
-      return note;
+      return of_note;
     case DescriptorKind::turn:
       return 0;
     default:
@@ -235,17 +241,17 @@ inline void Mailbox::put(const Descriptor& descriptor, BarrierMaker maker) noexc
   publish(steps, maker);
 }
 
-inline void Mailbox::put_inlined(MessageTag tag, const Note* note, std::span<const std::byte> bytes,
-                                 BarrierMaker maker) noexcept {
+inline void Mailbox::put_inlined(MessageTag tag, NoteForm form, const Note* note,
+                                 std::span<const std::byte> bytes, BarrierMaker maker) noexcept {
   Descriptor head;
-  head.has_note = note != nullptr ? 1 : 0;
+  head.note = form;
   head.length = static_cast<std::uint16_t>(bytes.size());
   head.tag = tag;
   const std::uint64_t steps = steps_of(head);
   std::byte* into = begin_put(steps);
   write_head(into, head);
   into += Descriptor::kHead;
-  if (note != nullptr) {
+  if (form == NoteForm::whole) {
     std::memcpy(into, note->data(), kNoteBytes);
     into += kNoteBytes;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/common/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -33,12 +34,22 @@ std::size_t bytes_of(const Descriptor& descriptor) {
 }
 
 void copy_note(Descriptor& descriptor, const Note& note) {
-  descriptor.has_note = 1;
+  descriptor.note = NoteForm::whole;
   std::memcpy(descriptor.body, note.data(), note.size());
 }
 
+/// Returns the note of the next call that is like that of `last`.
+Note next_of(const Note& last) noexcept {
+  Note next = last;
+  std::uint64_t count = 0;
+  std::memcpy(&count, next.data() + kCountInNote, sizeof(count));
+  count = in_wire_order(in_wire_order(count) + 1);
+  std::memcpy(next.data() + kCountInNote, &count, sizeof(count));
+  return next;
+}
+
 std::span<const std::byte> inlined_bytes(const Descriptor& descriptor) {
-  const std::size_t begin = descriptor.has_note != 0 ? kNoteBytes : 0;
+  const std::size_t begin = descriptor.note == NoteForm::whole ? kNoteBytes : 0;
   if (descriptor.length > Descriptor::kBody - begin)
     refuse_shared("it sent a descriptor that makes no sense");
   return std::span(descriptor.body).subspan(begin, descriptor.length);
@@ -75,6 +86,7 @@ bool SharedPeer::has_room_for(Outgoing& message) {
   Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
   copy_note(descriptor, *message.note);
   put(descriptor);
+  note_is_put(message.note);
   message.note = nullptr;
   return out_.has_room();
 }
@@ -86,20 +98,34 @@ bool SharedPeer::is_short(const Outgoing& message) noexcept {
 /// Returns false if its bytes have no room now.
 bool SharedPeer::put_short(Outgoing& message) {
   const std::size_t size = message.bytes.size();
-  const std::size_t note = message.note != nullptr ? kNoteBytes : 0;
+  const NoteForm form = form_of(message.note);
+  const std::size_t of_note = form == NoteForm::whole ? kNoteBytes : 0;
   has_put_ = true;
-  if (note + size <= Descriptor::kBody) {
-    out_.put_inlined(message.tag, message.note, message.bytes, barrier_maker_);
+  if (of_note + size <= Descriptor::kBody) {
+    out_.put_inlined(message.tag, form, message.note, message.bytes, barrier_maker_);
   } else {
     if (!out_.put_bytes(message.bytes)) return false;
     Descriptor descriptor{.kind = DescriptorKind::eager,
+                          .note = form,
                           .length = static_cast<std::uint16_t>(size),
                           .tag = message.tag};
-    if (message.note != nullptr) copy_note(descriptor, *message.note);
+    if (form == NoteForm::whole) copy_note(descriptor, *message.note);
     put(descriptor);
   }
+  note_is_put(message.note);
   message.moved = size;
   return true;
+}
+
+NoteForm SharedPeer::form_of(const Note* note) const noexcept {
+  if (note == nullptr) return NoteForm::none;
+  // By memcmp: the == of arrays of bytes compares one byte after the other.
+  const bool is_next = std::memcmp(note->data(), next_of(last_put_).data(), kNoteBytes) == 0;
+  return is_next ? NoteForm::next : NoteForm::whole;
+}
+
+void SharedPeer::note_is_put(const Note* note) noexcept {
+  if (note != nullptr) last_put_ = *note;
 }
 
 /// Puts the place of the bytes, which the receiver reads, or asks for.
@@ -240,10 +266,19 @@ bool SharedPeer::progress() {
 }
 
 void SharedPeer::report_note(const Descriptor& descriptor) {
-  if (descriptor.has_note == 0) return;
-  Note note;
-  std::memcpy(note.data(), descriptor.body, note.size());
-  events_.noted(rank_, descriptor.tag, note);
+  switch (descriptor.note) {
+    case NoteForm::none:
+      return;
+    case NoteForm::whole:
+      std::memcpy(last_taken_.data(), descriptor.body, last_taken_.size());
+      break;
+    case NoteForm::next:
+      last_taken_ = next_of(last_taken_);
+      break;
+    default:
+      refuse_shared("it sent a descriptor that makes no sense");
+  }
+  events_.noted(rank_, descriptor.tag, last_taken_);
 }
 
 void SharedPeer::open(const Descriptor& descriptor) {

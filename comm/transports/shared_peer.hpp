@@ -89,6 +89,8 @@ class SharedPeer {
   void answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number);
   bool flush();
 
+  NoteForm form_of(const Note* note) const noexcept;
+  void note_is_put(const Note* note) noexcept;
   void report_note(const Descriptor& descriptor);
   Arrival take_arrival(MessageTag tag);
   static bool is_whole(const Descriptor& descriptor, const Incoming& message);
@@ -128,6 +130,8 @@ class SharedPeer {
   std::deque<CellTransfer> cell_transfers_;
   std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.
   std::deque<Outgoing*> unsent_;    ///< The messages that are not sent yet.
+  Note last_put_{};                 ///< The last note that was put for the peer.
+  Note last_taken_{};               ///< The last one that has come.
   bool has_put_ = false;
 };
 

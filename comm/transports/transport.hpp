@@ -29,6 +29,9 @@ using MessageTag = Strong<struct MessageTagTag, std::uint64_t>;
 /// A few bytes that travel ahead of a message, and are shown before anybody asks for it.
 constexpr std::size_t kNoteBytes = 32;
 using Note = std::array<std::byte, kNoteBytes>;
+/// The place in a note of the number that counts, in 8 bytes as WireWriter puts them. Notes of
+/// calls that are alike differ in it alone.
+constexpr std::size_t kCountInNote = 8;
 
 /// The receiver of the bytes of a message, piece by piece and in any order.
 struct MessageSink {

@@ -81,14 +81,14 @@ std::vector<Seed> descriptors() {
     seeds.emplace_back();
     append(seeds.back(), std::as_bytes(std::span(&descriptor, 1)));
   };
-  add({.kind = DescriptorKind::inlined, .has_note = 1, .length = 8, .tag = {1}}, {});
+  add({.kind = DescriptorKind::inlined, .note = NoteForm::whole, .length = 8, .tag = {1}}, {});
   add({.kind = DescriptorKind::eager, .tag = {1}}, {.bytes = 40});
   add({.kind = DescriptorKind::offer, .tag = {2}}, {.bytes = 12'000, .offset = 4, .generation = 1});
   add({.kind = DescriptorKind::announce, .tag = {3}}, {.bytes = 160'000, .request = 1});
   add({.kind = DescriptorKind::piece}, {.bytes = kCellBytes});
   add({.kind = DescriptorKind::wanted}, {.request = 1});
   add({.kind = DescriptorKind::ack}, {.request = 1});
-  add({.kind = DescriptorKind::note, .has_note = 1}, {});
+  add({.kind = DescriptorKind::note, .note = NoteForm::whole}, {});
   Seed all;
   for (const Seed& seed : seeds)
     append(all, seed);

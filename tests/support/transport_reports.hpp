@@ -17,7 +17,10 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
  public:
   void sent(comm::Outgoing&) override { ++sent_messages; }
   void received(comm::Incoming&) override { ++received_messages; }
-  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override { ++notes; }
+  void noted(comm::Rank, comm::MessageTag, const comm::Note& note) override {
+    ++notes;
+    last_note = note;
+  }
   void lost(comm::Rank, const Error& error) override {
     ++losses;
     failure = error;
@@ -42,6 +45,7 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   int sent_messages = 0;
   int received_messages = 0;
   int notes = 0;
+  comm::Note last_note{};
   int losses = 0;
   std::optional<Error> failure;  ///< The last loss.
   std::vector<std::string> warnings;

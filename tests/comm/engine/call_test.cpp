@@ -37,6 +37,20 @@ void check(const Case& tried) {
 
 TEST_SUITE_BEGIN("comm/call");
 
+TEST_CASE(
+    "notes of calls that are alike differ in their count alone, which is where transports look") {
+  Call call{.kind = CallKind::all_reduce,
+            .sequence = 255,
+            .bytes = 40,
+            .reduction = {ElementType::float32, ReduceOp::sum}};
+  Note expected = encode(call);
+  CHECK(expected[kCountInNote + 7] == std::byte{255});
+  expected[kCountInNote + 6] = std::byte{1};
+  expected[kCountInNote + 7] = std::byte{0};
+  call.sequence = 256;
+  CHECK(encode(call) == expected);
+}
+
 TEST_CASE("memory that a call reads and writes at once is refused with both ranges") {
   using enum CallKind;
   const Case refused[] = {{reduce_scatter, {0, 8}, {0, 4}}, {reduce_scatter, {0, 8}, {4, 4}, 1},

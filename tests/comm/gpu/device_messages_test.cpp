@@ -66,7 +66,7 @@ std::vector<Communicator> ranks_by(const std::shared_ptr<test::FabricWire>& wire
     REQUIRE(connections[r].fabric->connect({static_cast<int>(1 - r)}, other.card()));
   }
   for (Connections& rank : connections) {
-    rank.fabric->find_locations_by(on_gpu);
+    rank.fabric->device_memory().find_locations_by(on_gpu);
     ranks.emplace_back(std::move(rank));
   }
   return ranks;

@@ -102,7 +102,7 @@ TEST_CASE("long messages go directly from and to memory of GPUs, which is regist
     CAPTURE(name_of(put));
     FabricPair pair({.put = put, .takes_device_memory = true});
     for (const auto& rank : pair.ranks)
-      rank->find_locations_by(on_gpu);
+      rank->device_memory().find_locations_by(on_gpu);
     std::vector<std::byte> out(kBytes, std::byte{5});
     std::vector<std::byte> in(kBytes);
     REQUIRE(pair.ranks[0]->take_device_memory(out));
@@ -130,11 +130,11 @@ TEST_CASE("memory of GPUs that the fabric does not take passes through the host,
   FabricPair of_host({.takes_device_memory = true});
   CHECK_FALSE(takes(of_host));
   FabricPair unable;
-  unable.ranks[0]->find_locations_by(on_gpu);
+  unable.ranks[0]->device_memory().find_locations_by(on_gpu);
   CHECK_FALSE(takes(unable));
   CHECK(unable.ranks[0]->report_of_device_memory().ends_with("lacks FI_HMEM for it"));
   FabricPair refusing({.takes_device_memory = true});
-  refusing.ranks[0]->find_locations_by(on_gpu);
+  refusing.ranks[0]->device_memory().find_locations_by(on_gpu);
   refusing.wire->refuses_devices = true;
   CHECK_FALSE(takes(refusing));
   refusing.wire->refuses_devices = false;
@@ -143,10 +143,10 @@ TEST_CASE("memory of GPUs that the fabric does not take passes through the host,
         std::vector<std::string>{"messages between hosts pass through pinned memory of the host: "
                                  "wire on test has refused it: no memory of GPU 3"});
   FabricPair able({.takes_device_memory = true});
-  able.ranks[0]->find_locations_by(on_gpu);
+  able.ranks[0]->device_memory().find_locations_by(on_gpu);
   CHECK_FALSE(able.ranks[0]->take_device_memory(std::span(memory).first(16'000)));
   CHECK(takes(able));
-  able.ranks[0]->forbid_device_memory();
+  able.ranks[0]->device_memory().forbid();
   CHECK_FALSE(takes(able));
 }
 

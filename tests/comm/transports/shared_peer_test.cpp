@@ -163,7 +163,7 @@ TEST_CASE("a message is sent within a call unless it is long, or the mailbox is 
   REQUIRE(put);
   CHECK(put->kind == DescriptorKind::eager);
   CHECK(put->length == longest.size());
-  CHECK(put->has_note == 1);
+  CHECK(put->note == NoteForm::whole);
   CHECK(put->body[0] == std::byte{9});
   CHECK_FALSE(test::taken_from(*pair.out));
   int sent = 0;
@@ -171,6 +171,32 @@ TEST_CASE("a message is sent within a call unless it is long, or the mailbox is 
   while (pair.peer.send_now(empty))
     ++sent;
   CHECK(sent > 32);
+}
+
+TEST_CASE("notes that count on take no room, and come as they were") {
+  PeerPair pair;
+  const std::vector<std::byte> bytes(8);
+  const auto noted = [](std::uint8_t kind, std::uint8_t count) {
+    Note note{};
+    note[0] = std::byte{kind};
+    note[kCountInNote + 7] = std::byte{count};
+    return note;
+  };
+  const std::vector<Note> notes{noted(1, 5), noted(1, 6), noted(1, 7),  noted(1, 7),
+                                noted(2, 8), noted(2, 9), noted(1, 10), noted(1, 255)};
+  const std::vector<NoteForm> forms{NoteForm::whole, NoteForm::next,  NoteForm::next,
+                                    NoteForm::whole, NoteForm::whole, NoteForm::next,
+                                    NoteForm::whole, NoteForm::whole};
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    Outgoing message{.tag = {i}, .bytes = bytes, .note = &notes[i]};
+    REQUIRE(pair.peer.send_now(message));
+    const auto put = test::taken_from(*pair.out);
+    REQUIRE(put);
+    CHECK(put->note == forms[i]);
+    pair.in->put(*put, BarrierMaker::each);
+    pair.progress();
+    CHECK(pair.reports.last_note == notes[i]);
+  }
 }
 
 TEST_CASE("the note of a long message goes ahead of it") {
@@ -288,7 +314,7 @@ TEST_CASE("random descriptors never do more than be refused") {
     try {
       for (int i = 0; i < 20; ++i) {
         Descriptor descriptor{.kind = DescriptorKind(random() % 9),
-                              .has_note = random() % 4 == 0,
+                              .note = NoteForm(random() % 4),
                               .length = static_cast<std::uint16_t>(random() % 60),
                               .tag = {random() % 5}};
         const auto few = [&](std::uint64_t most) {

@@ -152,8 +152,8 @@ TEST_CASE("descriptors of every length come whole, wherever in the ring they beg
     std::mt19937 random(4);
     std::deque<Descriptor> sent;
     for (std::uint64_t i = 0; i < 20'000; ++i) {
-      Descriptor descriptor{.has_note = static_cast<std::uint8_t>(random() % 2), .tag = {i}};
-      const std::size_t note = descriptor.has_note != 0 ? kNoteBytes : 0;
+      Descriptor descriptor{.note = NoteForm(random() % 3), .tag = {i}};
+      const std::size_t note = descriptor.note == NoteForm::whole ? kNoteBytes : 0;
       descriptor.length = static_cast<std::uint16_t>(random() % (Descriptor::kBody - note + 1));
       std::ranges::generate(descriptor.body, [&] { return static_cast<std::byte>(random()); });
       while (!mailbox->has_room() || (!sent.empty() && random() % 8 == 0)) {
@@ -162,7 +162,7 @@ TEST_CASE("descriptors of every length come whole, wherever in the ring they beg
         const Descriptor& expected = sent.front();
         CHECK(got->tag == expected.tag);
         CHECK(got->length == expected.length);
-        CHECK(got->has_note == expected.has_note);
+        CHECK(got->note == expected.note);
         CHECK(std::equal(got->body, got->body + expected.used_body(), expected.body));
         sent.pop_front();
       }
@@ -180,12 +180,12 @@ TEST_CASE("a message with its note is put as its descriptor would be") {
   Note note{};
   note[0] = std::byte{9};
   const std::vector<std::byte> bytes(10, std::byte{7});
-  mailbox->put_inlined({.value = 5}, &note, bytes, BarrierMaker::receiver);
+  mailbox->put_inlined({.value = 5}, NoteForm::whole, &note, bytes, BarrierMaker::receiver);
   const auto got = test::taken_from(*mailbox);
   REQUIRE(got);
   CHECK(got->kind == DescriptorKind::inlined);
   CHECK(got->tag.value == 5);
-  CHECK(got->has_note == 1);
+  CHECK(got->note == NoteForm::whole);
   CHECK(got->length == bytes.size());
   CHECK(got->body[0] == std::byte{9});
   CHECK(std::equal(bytes.begin(), bytes.end(), got->body + kNoteBytes));
