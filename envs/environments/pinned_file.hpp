@@ -26,8 +26,9 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
                              std::string_view what);
 
 /// Returns the file's bytes, following redirections. Throws as http::Client, naming the file, and
-/// remote for another answer than that file; `hint` is the advice in these errors. A `silence` other than 0 aborts if no
-/// data arrives for this long. `authorization` is a header's value for the file's own host.
+/// remote for another answer than that file; `hint` is the advice in these errors. A `silence`
+/// other than 0 aborts if no data arrives for this long. `authorization` is a header's value for
+/// the file's own host.
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
                          const Cancel& cancel, std::chrono::seconds silence = {},
                          const std::optional<Secret>& authorization = {});
