@@ -22,8 +22,8 @@ struct FollowingOptions {
   std::optional<agent::Tail> tail{};  ///< The last lines of existing output; absent: all.
   /// Only lines that were written within this time before now; absent: all.
   std::optional<std::chrono::milliseconds> since{};
-  bool times = false;  ///< Reports to the observer when output was written.
   std::optional<std::set<int>> ranks{};
+  bool times = false;  ///< Reports to the observer when output was written.
   /// If false, the observer gets no output. The end of the launcher's stderr is read all the same,
   /// because it explains the end of the job.
   bool data = true;
@@ -34,12 +34,12 @@ struct FollowingOptions {
   /// The node that has the supervisor, the only one that may report the job's end unless
   /// `anywhere`. Absent: the first one.
   std::optional<NodeName> supervisor{};
-  /// Each node may have each rank and the launcher, and report the job's end, as a scheduler
-  /// decides. Then only the loss of the supervisor's node ends the following.
-  bool anywhere = false;
   /// The input of ranks: with one taker for rank 0, or one for each node; null: none.
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
+  /// Each node may have each rank and the launcher, and report the job's end, as a scheduler
+  /// decides. Then only the loss of the supervisor's node ends the following.
+  bool anywhere = false;
   std::function<void()> when_rank_fails{};  ///< Called after the report of a bad end of a rank.
   bool ends_hangs = false;                  ///< Returns from run() if the job hangs.
   /// Keeps the connections for further commands of the same client.

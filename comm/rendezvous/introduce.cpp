@@ -362,6 +362,15 @@ void check_order(Rank rank, int socket, const FurtherNetworks& further,
                           behind(remote_end(socket), further.theirs));
 }
 
+/// Takes what another rank wishes of the connections to it.
+void take_wishes(FurtherSockets& sockets, Rank rank, const Introduction& theirs,
+                 const Wishes& wishes) {
+  const auto r = static_cast<std::size_t>(rank.value);
+  sockets.wished[r] = flows_in(theirs);
+  sockets.may_measure[r] = may_measure_in(theirs);
+  sockets.addresses[r] = further_in(theirs, rank, wishes.further);
+}
+
 /// Decides which networks and how many connections carry messages.
 void choose_flows(Connections& connections, const Wishes& wishes, FurtherSockets& sockets) {
   connections.are_sockets_spared = takes_several_devices(wishes);
@@ -391,9 +400,7 @@ FurtherSockets introduce(Connections& connections, const Wishes& wishes, Deadlin
     check_devices(theirs, {static_cast<int>(r)}, ways.further.size());
     objection.keep_error_of(round.name_of(r),
                             [&] { answers[r] = {connect({static_cast<int>(r)}, theirs, ways)}; });
-    sockets.wished[r] = flows_in(theirs);
-    sockets.may_measure[r] = may_measure_in(theirs);
-    sockets.addresses[r] = further_in(theirs, {static_cast<int>(r)}, wishes.further);
+    take_wishes(sockets, {static_cast<int>(r)}, theirs, wishes);
     check_order({static_cast<int>(r)}, connections.sockets[r].front().get(),
                 {wishes.further, sockets.addresses[r]}, of_machine);
   });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "launcher/users_command.hpp"
+#include "agent/protocol/environment.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::launcher {
@@ -82,7 +82,8 @@ std::vector<std::string> torchrun_argv(const JobSpec& spec) {
 }
 
 std::span<const std::string> torchrun_words(std::span<const std::string> argv) {
-  if (!environment_in(argv).empty()) argv = argv.subspan(1);
+  const bool has_runner = !argv.empty() && !agent::environment_of_runner(argv.front()).empty();
+  if (has_runner) argv = argv.subspan(1);
   if (argv.size() <= kShellWords || argv[0] != "sh" || argv[1] != "-c") return {};
   const std::string& script = argv[2];
   const bool is_ours = script.find(kPort) != script.npos &&
