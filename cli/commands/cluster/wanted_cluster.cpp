@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/host_names.hpp"
 #include "base/ip.hpp"
 #include "base/units.hpp"
 #include "cli/commands/cluster/money_options.hpp"
