@@ -7,7 +7,7 @@
 
 namespace fastgpu::launcher {
 
-/// What the names of the variables begin with.
+/// The beginning of the names of the variables.
 inline constexpr std::string_view kMpiPrefix = "OMPI_MCA_";
 inline constexpr std::string_view kNcclPrefix = "NCCL_";
 

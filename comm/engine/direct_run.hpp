@@ -17,7 +17,7 @@ namespace fastgpu::comm {
 std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepared,
                                                     std::size_t element, const Routes& routes);
 
-/// What such a run needs to know of a call. Borrows all.
+/// A call as such a run sees it. Borrows all.
 struct DirectCall {
   const PreparedProgram& program;
   std::span<const std::byte> input{};

@@ -35,9 +35,9 @@ enum class NoteForm : std::uint8_t {
   next  ///< It is the note before, of the same sender, with its count one higher.
 };
 
-/// What one rank puts for another. In the ring it is as long as what it says, in whole kStep: a
-/// cache line that travels between two cores takes longer than all else of a short message, and
-/// should bring several.
+/// A message, or news of one, that a rank puts for another. In the ring it is as long as its used
+/// part, in whole kStep: a cache line that travels between two cores takes longer than all else of
+/// a short message, and should bring several.
 struct Descriptor {
   static constexpr std::size_t kHead = 16;
   static constexpr std::size_t kBody = 112;
@@ -120,8 +120,8 @@ class Mailbox {
   /// The length of the ring of descriptors, in Descriptor::kStep: a part of a core's first cache.
   static constexpr std::uint64_t kSteps = 512;
   static constexpr std::uint64_t kMostSteps = sizeof(Descriptor) / Descriptor::kStep;
-  /// What a descriptor takes at most: itself, the end of the ring if it does not fit there, and the
-  /// head of the next.
+  /// The most steps that a descriptor takes: its own, the end of the ring if it does not fit there,
+  /// and the head of the next.
   static constexpr std::uint64_t kMostTaken = 2 * kMostSteps + 1;
   /// How far ahead the sender asks for memory to write to: it takes as long to come as a few
   /// descriptors take.

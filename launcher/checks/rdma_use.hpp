@@ -25,7 +25,7 @@ struct RdmaUse {
   double speed = 0;
 };
 
-/// What the nodes sent each other.
+/// The data that the nodes sent each other.
 struct MeasuredExchange {
   Bytes size{};
   double rate = 0;  ///< Bytes per second that each node sent: the bus bandwidth.

@@ -81,7 +81,7 @@ class Way {
 
   void take(int error) {
     if (error == EMSGSIZE && state_ == State::large) {
-      next_try_ = Clock::now();  // The way has told its size.
+      next_try_ = Clock::now();  // The kernel knows the size of the path now.
       if (++resized_ > 8) begin(State::done);
     } else if (error != ECONNREFUSED) {
       begin(State::done);
