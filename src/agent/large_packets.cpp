@@ -37,7 +37,8 @@ class Way {
     const sockaddr_storage to = parse_address(target.address, port);
     is_v6_ = to.ss_family == AF_INET6;
     socket_ = UniqueFd(::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int whole = is_v6_ ? IPV6_PMTUDISC_DO : IP_PMTUDISC_DO;
+    static_assert(IPV6_PMTUDISC_DO == IP_PMTUDISC_DO);
+    const int whole = IP_PMTUDISC_DO;
     const bool is_ready =
         socket_ &&
         ::setsockopt(socket_.get(), is_v6_ ? IPPROTO_IPV6 : IPPROTO_IP,
