@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,21 @@ struct Alike {
   std::string begin{};
   std::vector<std::string> words{};  ///< Empty as long as there is only one sentence, `begin`.
   std::string end{};
+  std::string first{};  ///< The first sentence, with the id of its request.
 
-  std::string text() const { return begin + joined(words) + end; }
+  std::string text() const { return words.empty() ? first : begin + joined(words) + end; }
 };
+
+/// Returns the sentence without " (request 1234)", and without a full stop before it: each refusal
+/// has an id of its own.
+std::string without_request(const std::string& sentence) {
+  constexpr std::string_view kBegin = " (request ";
+  const std::size_t from = sentence.find(kBegin);
+  const std::size_t to = from == std::string::npos ? from : sentence.find(')', from);
+  if (to == std::string::npos) return sentence;
+  const bool has_stop = from > 0 && sentence[from - 1] == '.';
+  return sentence.substr(0, has_stop ? from - 1 : from) + sentence.substr(to + 1);
+}
 
 bool ends_a_word(char c) {
   return c == ' ' || c == ':' || c == ';' || c == ',' || c == ')';
@@ -41,7 +54,7 @@ std::optional<Alike> merged(const std::string& a, const std::string& b) {
   const std::string second = word_in(b);
   const std::string end = a.substr(from + first.size());
   if (first.empty() || second.empty() || end != b.substr(from + second.size())) return std::nullopt;
-  return Alike{a.substr(0, from), {first, second}, end};
+  return Alike{.begin = a.substr(0, from), .words = {first, second}, .end = end};
 }
 
 /// Adds a sentence to those like it. Returns false if it is unlike them.
@@ -67,10 +80,12 @@ std::string merged_refusals(std::span<const std::string> sentences) {
   std::vector<std::string> told;
   std::vector<Alike> groups;
   for (const std::string& sentence : sentences) {
-    if (contains(told, sentence)) continue;
-    told.push_back(sentence);
-    const auto is_added = [&](Alike& alike) { return add(alike, sentence); };
-    if (std::ranges::none_of(groups, is_added)) groups.push_back({.begin = sentence});
+    const std::string plain = without_request(sentence);
+    if (contains(told, plain)) continue;
+    told.push_back(plain);
+    const auto is_added = [&](Alike& alike) { return add(alike, plain); };
+    if (std::ranges::none_of(groups, is_added))
+      groups.push_back({.begin = plain, .first = sentence});
   }
   std::string all;
   for (const Alike& alike : std::span(groups).first(std::min(groups.size(), kMostSentences)))

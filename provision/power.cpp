@@ -55,8 +55,14 @@ std::string stop_again(const Tools& tools, const HeldCluster& held,
   return "; what had started is stopped again";
 }
 
+/// Returns true if the place refuses the start for a reason that a repetition meets again: it has
+/// no machines, or the account may not start them.
+bool is_refusal(const Error& failure) {
+  return failure.kind() == ErrorKind::capacity || failure.kind() == ErrorKind::denied;
+}
+
 /// Starts as many of the nodes as can be started. Returns the failures of the others. Throws
-/// capacity, with the started ones stopped again, if the place has no machines for all of them.
+/// capacity or denied, with the started ones stopped again, if the place refuses some of them.
 std::vector<NodeFailure> switch_on(const Tools& tools, const HeldCluster& held,
                                    std::vector<Node>& nodes) {
   std::vector<NodeFailure> failures;
@@ -66,9 +72,9 @@ std::vector<NodeFailure> switch_on(const Tools& tools, const HeldCluster& held,
     note_results(tools, nodes, results);
     add_failures(failures, results);
     for (const NodeFailure& failure : failures)
-      if (failure.error.kind() == ErrorKind::capacity) throw_failures("starting nodes", failures);
+      if (is_refusal(failure.error)) throw_failures("starting nodes", failures);
   } catch (const Error& e) {
-    if (e.kind() != ErrorKind::capacity) throw;
+    if (!is_refusal(e)) throw;
     throw_undone(e, "`fastgpu stop cluster " + held.cluster().name.value + "` stops it",
                  [&] { return stop_again(tools, held, nodes); });
   }

@@ -1,6 +1,7 @@
 // The row of a provider in the table of provision/providers.hpp.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace fastgpu::provision {
@@ -22,6 +23,11 @@ struct ProviderInfo {
   std::string_view no_takeover{};
   /// The page of the cloud's console on which quotas are raised; empty: unknown.
   std::string_view quota_page{};
+  /// The page of the cloud's console on which an account is topped up or its bills are paid; empty:
+  /// unknown.
+  std::string_view billing_page{};
+  /// The types of data disks that the cloud's API names; empty: unknown.
+  std::span<const std::string_view> disk_types{};
   /// The NFS options for the cloud's own file stores; the default suits most stores.
   std::string_view nfs_options = "hard,timeo=600,retrans=2,noresvport";
   /// The variable that replaces the cloud's usual address: "FASTGPU_HUAWEI_ENDPOINT"; empty: none

@@ -164,6 +164,7 @@ Caller::Attempt Caller::send(const CloudCall& call, const Cancel& cancel) {
   if (made.failure) {
     made.failure->cloud = dialect_.cloud();
     made.failure->credentials = found.source;
+    made.failure->is_start = call.is_start;
   }
   if (made.failure && !made.failure->retry_after)
     if (const auto header = made.response->header("Retry-After"))

@@ -33,6 +33,8 @@ struct CloudCall {
   /// False if a refusal because something uses the resource is returned at once. The removal of a
   /// network waits by itself.
   bool outwaits_use = true;
+  /// True if the call starts machines that exist, which no other place can start.
+  bool is_start = false;
   /// A member that every answer to the call has, for a cloud whose answers have no common member.
   std::string holds{};
   /// False for a call whose answer is not essential, such as a price. It is repeated only a few

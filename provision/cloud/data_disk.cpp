@@ -1,6 +1,9 @@
 #include "provision/cloud/data_disk.hpp"
 
-#include "provision/storage.hpp"
+#include "base/contains.hpp"
+#include "base/join.hpp"
+#include "base/names.hpp"
+#include "provision/providers.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -10,6 +13,13 @@ constexpr const char* kScript =
     ;
 
 }  // namespace
+
+std::string unknown_disk_type(const DataDisk& disk, std::string_view cloud) {
+  const auto types = provider_info(cloud).disk_types;
+  if (disk.gib == 0 || disk.type.empty() || types.empty() || contains(types, disk.type)) return {};
+  return "--data-disk: " + std::string(cloud) + " may refuse disks of type '" +
+         printable(disk.type) + "'; it is known to have " + joined(types);
+}
 
 std::vector<std::string> data_disk_command(int gib) {
   return {"sh", "-c", kScript, "sh", std::to_string(gib), std::string(kDataPath)};

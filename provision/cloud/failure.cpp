@@ -26,7 +26,12 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::price:
       return {ErrorKind::capacity, "price", "; raise --max-price or leave it out"};
     case FailureKind::money:
-      return {ErrorKind::capacity, "the account cannot pay", ""};
+      return {ErrorKind::denied, "the account cannot pay",
+              "; pay what is due, or top up the account"};
+    case FailureKind::account:
+      return {ErrorKind::denied, "the account is restricted",
+              "; its owner enables it in the cloud's console (proof of identity, payment, terms of "
+              "the service)"};
     case FailureKind::permission:
       return {ErrorKind::denied, "no permission", "; the account's administrator can grant it"};
     case FailureKind::credentials:
@@ -77,12 +82,24 @@ bool is_about_credentials(FailureKind kind) {
   return kind == FailureKind::credentials || kind == FailureKind::expired;
 }
 
+/// Returns the page of the cloud's console on which the remedy is applied; empty: unknown.
+std::string page_for(const Failure& failure) {
+  const ProviderInfo info = provider_info(failure.cloud);
+  if (failure.kind == FailureKind::quota && !info.quota_page.empty())
+    return "; to raise them, see " + std::string(info.quota_page);
+  if (failure.kind == FailureKind::money && !info.billing_page.empty())
+    return ": see " + std::string(info.billing_page);
+  return {};
+}
+
 /// Returns the remedy for a refusal: "; the credentials are from AWS_ACCESS_KEY_ID: renew them
 /// there".
 std::string remedy(const Failure& failure, const Meaning& meaning) {
   if (failure.is_out_of_time)
     return "; --timeout leaves no time for another attempt: give more time, or try again later";
-  if (!is_about_credentials(failure.kind)) return std::string(meaning.way_out);
+  if (failure.kind == FailureKind::stock && failure.is_start)
+    return "; try again later: the machines stay stopped, and no other place can start them";
+  if (!is_about_credentials(failure.kind)) return std::string(meaning.way_out) + page_for(failure);
   if (failure.credentials.empty())
     return "; `fastgpu get providers` shows where each cloud reads its credentials";
   return "; the credentials are from " + shown_words(failure.credentials) +
@@ -101,9 +118,6 @@ Error error_of(const Failure& failure, std::string_view doing) {
   text.append(": ").append(meaning.word).append(": ").append(shown_words(failure.code));
   if (!says_all_by_code(failure)) text.append(details(failure));
   text.append(remedy(failure, meaning));
-  const std::string_view page = provider_info(failure.cloud).quota_page;
-  if (failure.kind == FailureKind::quota && !page.empty())
-    text.append("; to raise them, see ").append(page);
   return {failure.is_out_of_time ? ErrorKind::timeout : meaning.kind, text};
 }
 

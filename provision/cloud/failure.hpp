@@ -19,6 +19,7 @@ enum class FailureKind : std::uint8_t {
   quota,        ///< The account's limit is reached.
   price,        ///< The limit on the spot price is too low.
   money,        ///< The account cannot pay.
+  account,      ///< The account is restricted: it is not verified, or lacks a way of payment.
   permission,   ///< The credentials are right, but lack the permission.
   credentials,  ///< The credentials are wrong or unknown.
   expired,      ///< The credentials were right and have expired.
@@ -43,6 +44,7 @@ struct Failure {
   std::string credentials{};
   /// True if a repetition may have helped, but the command's time limit left no time for it.
   bool is_out_of_time = false;
+  bool is_start = false;  ///< True if machines that exist were to be started.
   std::optional<std::chrono::milliseconds> retry_after{};
 };
 

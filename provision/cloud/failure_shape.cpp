@@ -70,13 +70,16 @@ constexpr std::array kShapes = {
           [](std::string_view c) {
             return has_any(c, {"expiredtoken", "securitytokenexpired", "authtokenexpired"});
           }},
+    Shape{FailureKind::account,
+          [](std::string_view c) {
+            return has_any(c, {"realname", "optinrequired", "pendingverification", "qualification",
+                               "prepaidaccount", "whitelist", "notsubscribed"}) ||
+                   c == "blocked";
+          }},
     Shape{FailureKind::permission,
           [](std::string_view c) {
             return has_any(c, {"unauthorized", "notauthorized", "accessdenied", "forbidden",
-                               "nopermission", "notpermitted", "permissiondenied", "realname",
-                               "optinrequired", "pendingverification", "qualification",
-                               "prepaidaccount", "whitelist", "notsubscribed"}) ||
-                   c == "blocked";
+                               "nopermission", "notpermitted", "permissiondenied"});
           }},
     Shape{FailureKind::credentials,
           [](std::string_view c) {
@@ -91,9 +94,10 @@ constexpr std::array kShapes = {
           }},
     Shape{FailureKind::money,
           [](std::string_view c) {
-            return has_any(c, {"notenoughbalance", "insufficientbalance", "balanceinsufficient",
-                               "balancenot", "accountbalance", "arrear", "insufficientfund",
-                               "unpaid", "paymethod", "paymentmethod", "overdue"});
+            return has_any(
+                c, {"notenoughbalance", "insufficientbalance", "balanceinsufficient", "balancenot",
+                    "accountbalance", "arrear", "insufficientfund", "unpaid", "paymethod",
+                    "paymentmethod", "paymentinstrument", "overdue"});
           }},
     Shape{FailureKind::stock,
           [](std::string_view c) {
@@ -158,6 +162,8 @@ constexpr std::array kSentences = {
     Sentence{FailureKind::price, {"price", "lower"}},
     Sentence{FailureKind::money, {"balance"}},
     Sentence{FailureKind::money, {"arrears"}},
+    Sentence{FailureKind::account, {"real-name"}},
+    Sentence{FailureKind::account, {"account", "frozen"}},
     Sentence{FailureKind::stock, {"no valid host"}},
     Sentence{FailureKind::stock, {"sold out"}},
     Sentence{FailureKind::stock, {"sellout"}},

@@ -15,6 +15,7 @@ bool is_final(FailureKind kind) {
     case FailureKind::stock:
     case FailureKind::price:
     case FailureKind::money:
+    case FailureKind::account:
       return true;
     case FailureKind::throttled:
     case FailureKind::busy:

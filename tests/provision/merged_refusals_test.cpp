@@ -33,6 +33,15 @@ TEST_CASE("other refusals are told one after the other, each once, and not too m
   CHECK(merged_refusals(Sentences{}).empty());
 }
 
+TEST_CASE("the ids of requests keep no refusals apart, and only a lone refusal keeps its id") {
+  CHECK(merged_refusals(Sentences{"in r1a: quota. (request 11)", "in r1b: quota. (request 22)"}) ==
+        "in r1a, r1b: quota");
+  CHECK(merged_refusals(Sentences{"quota (request 11); see x", "quota (request 22); see x"}) ==
+        "quota (request 11); see x");
+  CHECK(merged_refusals(Sentences{"in r1a: quota (request 11)", "stock (request 22)"}) ==
+        "in r1a: quota (request 11); and elsewhere stock (request 22)");
+}
+
 TEST_CASE("sentences that differ in two words are not merged") {
   CHECK(merged_refusals(Sentences{"1 big in r1a: no stock", "2 big in r1b: no stock"}) ==
         "1 big in r1a: no stock; and elsewhere 2 big in r1b: no stock");

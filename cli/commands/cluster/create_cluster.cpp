@@ -24,6 +24,7 @@
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/contact.hpp"
 #include "cli/workflows/record_publisher.hpp"
+#include "provision/cloud/data_disk.hpp"
 #include "provision/cloud/trial.hpp"
 #include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
@@ -104,6 +105,16 @@ void warn_of_late_end(Context& context, const WantedCluster& wanted) {
   if (!late.empty()) context.ui().warn(late);
 }
 
+/// Warns of what the plan does not keep: an end that comes late, and a data disk that the cloud may
+/// not have.
+void warn_of_plan(Context& context, const WantedCluster& wanted) {
+  warn_of_late_end(context, wanted);
+  if (!wanted.plan) return;
+  const std::string unknown = provision::cloud::unknown_disk_type(
+      wanted.plan->spec.request.data_disk, wanted.spec.provider);
+  if (!unknown.empty()) context.ui().warn(unknown);
+}
+
 /// Returns the time after which failed calls are not repeated: the deadline, and the time for which
 /// partial capacity is kept.
 Clock::time_point last_retry(const provision::Tools& tools, const provision::GangPolicy& holding) {
@@ -111,8 +122,14 @@ Clock::time_point last_retry(const provision::Tools& tools, const provision::Gan
   return is_unlimited ? Clock::time_point::max() : tools.deadline + holding.longest;
 }
 
-/// Creates the cluster. If a cloud has no capacity and nothing is left of the attempt, tries the
-/// next cloud.
+/// Returns true if another cloud may accept what one has refused: it has no machines, or the
+/// account there cannot pay or lacks a permission.
+bool may_be_had_elsewhere(const Error& refusal) {
+  return refusal.kind() == ErrorKind::capacity || refusal.kind() == ErrorKind::denied;
+}
+
+/// Creates the cluster. If a cloud refuses and nothing is left of the attempt, tries the next
+/// cloud.
 provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
                                          WantedCluster& wanted,
                                          const CreateClusterOptions& options) {
@@ -125,7 +142,7 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
         return provision::create_cluster(tools, wanted.spec, on_failure, until);
       });
     } catch (const Error& e) {
-      if (e.kind() != ErrorKind::capacity || !wanted.plan ||
+      if (!may_be_had_elsewhere(e) || !wanted.plan ||
           context.store().find_cluster(wanted.spec.name))
         throw;
       refused.insert(wanted.spec.provider);
@@ -135,7 +152,7 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
       take_over_plan(wanted);
       context.ui().note(std::string(e.what()) + ": trying " + wanted.spec.provider + " for " +
                         price_of(wanted));
-      warn_of_late_end(context, wanted);
+      warn_of_plan(context, wanted);
     }
   }
 }
@@ -208,7 +225,7 @@ int plan(Context& context, const WantedCluster& wanted) {
     ui.show(view);
   }
   if (buys) warn_of_world(ui, wanted.plan->spec.ssh_from);
-  if (buys) warn_of_late_end(context, wanted);
+  if (buys) warn_of_plan(context, wanted);
   ui.show(view_of(plan, wanted));
   const bool is_bought_already = wanted.plan && !buys;
   ui.note((is_bought_already ? "" : "price: " + price_of(wanted) + "; ") + "nothing was changed");
@@ -226,7 +243,7 @@ bool may_buy(Context& context, const WantedCluster& wanted, const CreateClusterO
   if (!wanted.plan || context.store().find_cluster(wanted.spec.name)) return true;
   Ui& ui = context.ui();
   warn_of_world(ui, wanted.plan->spec.ssh_from);
-  warn_of_late_end(context, wanted);
+  warn_of_plan(context, wanted);
   const Table table = plan_table(*wanted.plan, wanted.spec.nodes);
   const std::string what = machines_text(wanted.spec) + " for " + price_of(wanted);
   if (has_consent(context, options.yes)) {

@@ -39,7 +39,8 @@ cloud::CloudCall AlibabaApi::form(const AlibabaCall& call) const {
                                   {"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
           .shown = cloud::shown(call.parameters),
-          .outwaits_use = call.outwaits_use};
+          .outwaits_use = call.outwaits_use,
+          .is_start = call.is_start};
 }
 
 cloud::JsonAnswer AlibabaApi::call(const AlibabaCall& call, const Cancel& cancel) {

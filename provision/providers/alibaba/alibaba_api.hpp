@@ -25,6 +25,7 @@ struct AlibabaCall {
   /// The action for error messages: "launching 4 ecs.gn7-c13g1.26xlarge in cn-hangzhou-a".
   std::string doing{};
   bool outwaits_use = true;  ///< Equal to cloud::Call's.
+  bool is_start = false;     ///< Equal to cloud::Call's.
 };
 
 class AlibabaApi {

@@ -138,6 +138,7 @@ struct AlibabaCloud::Change {
   std::string doing;
   Parameters parameters;
   bool (*is_due)(MachineState state);
+  bool is_start = false;
 };
 
 /// Gives the order only to machines that still need it. The cloud refuses it for all if one machine
@@ -146,6 +147,7 @@ void AlibabaCloud::change(const std::string& region, std::span<const std::string
                           const Change& change, const Cancel& cancel) {
   const auto order = [&](std::span<const std::string> some) {
     AlibabaCall call = about(region, change.action, some, change.doing);
+    call.is_start = change.is_start;
     call.parameters.insert(call.parameters.end(), change.parameters.begin(),
                            change.parameters.end());
     api_.call(call, cancel);
@@ -167,7 +169,8 @@ void AlibabaCloud::start(const std::string& region, std::span<const std::string>
          {.action = "StartInstances",
           .doing = "starting",
           .parameters = {},
-          .is_due = [](MachineState state) { return state == MachineState::stopped; }},
+          .is_due = [](MachineState state) { return state == MachineState::stopped; },
+          .is_start = true},
          cancel);
 }
 

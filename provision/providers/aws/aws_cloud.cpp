@@ -158,7 +158,9 @@ std::vector<Machine> AwsCloud::machines_in_states(const std::string& region,
 void AwsCloud::start(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel) {
   cloud::throw_refused(cloud::order_in_parts(ids, [&](std::span<const std::string> some) {
-    ec2_.call(about(region, "StartInstances", some, "starting"), cancel);
+    Ec2Call call = about(region, "StartInstances", some, "starting");
+    call.is_start = true;
+    ec2_.call(call, cancel);
   }));
 }
 

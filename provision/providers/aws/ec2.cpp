@@ -45,7 +45,8 @@ cloud::CloudCall Ec2::form(const Ec2Call& call, const std::string& service,
                       .body = http::encode_query(parameters)},
           .shown = cloud::shown(call.parameters),
           .is_repeatable = call.is_repeatable,
-          .outwaits_use = call.outwaits_use};
+          .outwaits_use = call.outwaits_use,
+          .is_start = call.is_start};
 }
 
 Ec2::Document Ec2::call(const Ec2Call& call, const Cancel& cancel) {

@@ -37,6 +37,7 @@ struct Ec2Call {
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
   bool outwaits_use = true;   ///< Equal to cloud::Call's.
+  bool is_start = false;      ///< Equal to cloud::Call's.
 };
 
 class Ec2 {

@@ -75,6 +75,7 @@ cloud::CloudCall Api::made(const HuaweiCall& call, const Cancel& cancel) {
           .shown = shown(call.body, call.query),
           .is_repeatable = call.is_repeatable,
           .outwaits_use = call.outwaits_use,
+          .is_start = call.is_start,
           .holds = call.holds};
 }
 

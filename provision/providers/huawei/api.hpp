@@ -34,6 +34,7 @@ struct HuaweiCall {
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
   bool outwaits_use = true;   ///< Equal to cloud::Call's.
+  bool is_start = false;      ///< Equal to cloud::Call's.
 };
 
 /// The project in which a region's calls are made.

@@ -178,12 +178,15 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .body = {{action, std::move(what)}},
       .holds = "job_id",
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
-               counted(others.size(), "machine") + " in " + region};
+               counted(others.size(), "machine") + " in " + region,
+      .is_start = wanted == MachineState::running};
   const JsonAnswer answer = api_.call(call, cancel);
   const std::chrono::milliseconds asked = paused_;
   const std::scoped_lock in_turn(turn_);
-  const HuaweiJob job = await_job(region, job_named_in(answer, call), asked, cancel);
-  if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
+  HuaweiJob job = await_job(region, job_named_in(answer, call), asked, cancel);
+  if (!job.failure) return;
+  job.failure->is_start = call.is_start;
+  throw cloud::error_of(*job.failure, "huawei: " + call.doing);
 }
 
 void HuaweiCloud::start(const std::string& region, std::span<const std::string> ids,

@@ -47,7 +47,8 @@ constexpr std::array kMeanings = {
     CodeMeaning{"VPC.0503", FailureKind::busy},
     CodeMeaning{"Ecs.0067", FailureKind::money},
     CodeMeaning{"Ecs.7000", FailureKind::money},
-    CodeMeaning{"Ecs.0003", FailureKind::permission},
+    // The account is frozen, restricted or in arrears.
+    CodeMeaning{"Ecs.0003", FailureKind::account},
     CodeMeaning{"Ecs.0023", FailureKind::permission},
     CodeMeaning{"Pdp.0001", FailureKind::permission},
     CodeMeaning{"Common.0018", FailureKind::permission},
@@ -93,6 +94,15 @@ std::optional<Failure> refusal_in_success(const Answer& answer) {
   return refusal_in(answer.has("error") ? answer["error"] : answer, 0);
 }
 
+/// Returns the meaning of a denial with an unknown code: the account may be the reason, and not the
+/// permission of the user.
+FailureKind kind_of_denial(std::string_view message) {
+  const auto kind = cloud::kind_by_words(message);
+  const bool is_of_account =
+      kind == FailureKind::money || kind == FailureKind::account || kind == FailureKind::quota;
+  return is_of_account ? *kind : FailureKind::permission;
+}
+
 }  // namespace
 
 cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message) {
@@ -100,14 +110,15 @@ cloud::FailureKind kind_of(std::string_view code, int status, std::string_view m
   for (const CodeMeaning& row : kMeanings)
     if (code.starts_with(row.prefix)) return row.kind;
   if (status == 401) return FailureKind::credentials;
-  if (status == 403) return FailureKind::permission;
+  if (status == 403) return kind_of_denial(message);
   if (status == 404) return FailureKind::not_found;
   const FailureKind kind = cloud::kind_of_failure(code, message, status, {});
   return status == 409 && kind == FailureKind::invalid ? FailureKind::in_use : kind;
 }
 
 cloud::Failure failure_of_job(const Answer& job) {
-  Failure failure{.code = job["error_code"].text(), .message = job["fail_reason"].text()};
+  Failure failure{
+      .cloud = "huawei", .code = job["error_code"].text(), .message = job["fail_reason"].text()};
   if (failure.message.empty()) failure.message = job["entities"]["errorcode_message"].text();
   if (failure.code.empty()) failure.code = "FAIL";
   failure.kind = kind_of(failure.code, 0, failure.message);

@@ -1,9 +1,17 @@
 // The facts about Tencent Cloud that need no call of its API.
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "provision/provider_info.hpp"
 
 namespace fastgpu::provision::tencent {
+
+/// The data disks are those of DataDisk in CVM's API, in November 2026.
+inline constexpr std::array<std::string_view, 10> kDiskTypes = {
+    "CLOUD_BASIC", "CLOUD_PREMIUM", "CLOUD_SSD",    "CLOUD_BSSD",  "CLOUD_HSSD",
+    "CLOUD_TSSD",  "CLOUD_BIGDATA", "CLOUD_HIGHIO", "LOCAL_BASIC", "LOCAL_SSD"};
 
 /// The NFS options are those of CFS's page in November 2026,
 /// cloud.tencent.com/document/product/582/113840, and the default of CFSOption in the API of THPC
@@ -14,6 +22,8 @@ inline constexpr ProviderInfo kInfo{
     .is_cloud = true,
     .has_timer = true,
     .quota_page = "https://console.cloud.tencent.com/cvm/overview",
+    .billing_page = "https://console.cloud.tencent.com/expense/recharge",
+    .disk_types = kDiskTypes,
     .nfs_options = "vers=3,nolock,proto=tcp,noresvport",
     .endpoint_variable = "FASTGPU_TENCENT_ENDPOINT"};
 

@@ -43,7 +43,8 @@ cloud::CloudCall TencentApi::form(const TencentCall& call) const {
           .request = std::move(request),
           .shown = shown(call.body),
           .is_repeatable = call.is_repeatable,
-          .outwaits_use = call.outwaits_use};
+          .outwaits_use = call.outwaits_use,
+          .is_start = call.is_start};
 }
 
 JsonAnswer TencentApi::call(const TencentCall& call, const Cancel& cancel) {

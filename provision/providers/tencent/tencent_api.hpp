@@ -26,6 +26,7 @@ struct TencentCall {
   std::string doing{};
   bool is_repeatable = true;  ///< Equal to cloud::Call's.
   bool outwaits_use = true;   ///< Equal to cloud::Call's.
+  bool is_start = false;      ///< Equal to cloud::Call's.
 };
 
 class TencentApi {

@@ -129,6 +129,7 @@ struct TencentCloud::Change {
   std::string doing;
   json parameters = json::object();
   bool (*is_due)(MachineState state);
+  bool is_start = false;
 };
 
 /// Gives the order only to machines that still need it. The cloud refuses it for all if one machine
@@ -137,6 +138,7 @@ void TencentCloud::change(const std::string& region, std::span<const std::string
                           const Change& change, const Cancel& cancel) {
   const auto order = [&](std::span<const std::string> some) {
     TencentCall call = about(region, change.action, some, change.doing);
+    call.is_start = change.is_start;
     call.body.update(change.parameters);
     api_.call(call, cancel);
   };
@@ -153,7 +155,8 @@ void TencentCloud::start(const std::string& region, std::span<const std::string>
   change(region, ids,
          {.action = "StartInstances",
           .doing = "starting",
-          .is_due = [](MachineState state) { return state == MachineState::stopped; }},
+          .is_due = [](MachineState state) { return state == MachineState::stopped; },
+          .is_start = true},
          cancel);
 }
 

@@ -7,6 +7,7 @@ What is decided alike for all clouds is tried on one of them.
 
 import json
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -363,6 +364,70 @@ def test_a_quota_is_refused_with_its_room_and_its_page(user):
         customer.refused(words, 4, "room for 1 more of", "3 requested", page)
 
     with_customer(user, limited)
+
+
+def test_a_read_only_state_directory_leaves_no_cost_unsaid(user):
+    place = user.tmpfs("narrow", "size=90m")
+    state = {"FASTGPU_STATE_DIR": str(place / "state")}
+
+    def journey(customer):
+        customer.run(*customer.creation("t", "--detach"), environment=state)
+        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+        for words in (("stop", "cluster", "t"), ("delete", "cluster", "t", "--yes")):
+            done = customer.refused(words, 3, "is read-only", environment=state)
+        assert_in("machines may still run and cost money", done.err)
+        subprocess.run(["mount", "-o", "remount,rw", place], check=True)
+        customer.run("delete", "cluster", "t", "--yes", environment=state)
+        customer.check_nothing_is_left()
+
+    with_customer(user, journey)
+
+
+ACCOUNT_CODES = {  # An account that cannot pay, and one that is not verified.
+    "alibaba": ("InvalidAccountStatus.NotEnoughBalance", "RealNameAuthenticationError"),
+    "tencent": (
+        "InvalidAccount.InsufficientBalance",
+        "UnauthorizedOperation.NoRealNameAuthentication",
+    ),
+    "huawei": ("Ecs.0067", "Ecs.0003"),
+    "aws": ("PaymentMethodInvalid", "PendingVerification"),
+}
+
+
+def test_an_account_that_cannot_pay_is_said_once_with_what_its_owner_does(user):
+    def poor(customer):
+        creation = customer.creation("t", "--detach", nodes=1)
+        unpaid, restricted = ACCOUNT_CODES[customer.cloud]
+        for code, remedy in (
+            (unpaid, "the account cannot pay: " + unpaid),
+            (unpaid, "pay what is due, or top up the account: see https://"),
+            (restricted, "the account is restricted: " + restricted),
+            (restricted, "its owner enables it in the cloud's console"),
+        ):
+            customer.sim.faults(
+                {
+                    "match": {
+                        "vendor": customer.cloud,
+                        "action": customer.about["launch"],
+                        "count": 99,
+                    },
+                    "fault": {"kind": "status", "status": 403, "code": code},
+                }
+            )
+            done = customer.refused(creation, 3, remedy)
+            assert_equal(done.err.count(code), 1, done.err)
+
+    for cloud in ACCOUNT_CODES:
+        with_customer(user, poor, cloud)
+
+
+def test_an_unknown_type_of_data_disk_is_warned_of_before_anything_is_bought(user):
+    def wished(customer):
+        creation = customer.creation("t", "--data-disk", "500:nope", "--dry-run", nodes=1)
+        done = customer.run(*creation)
+        assert_in("alibaba may refuse disks of type 'nope'; it is known to have cloud", done.err)
+
+    with_customer(user, wished, "alibaba")
 
 
 if __name__ == "__main__":

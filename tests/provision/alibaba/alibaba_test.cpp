@@ -241,6 +241,7 @@ TEST_CASE("a refusal is what its code says, whatever its status") {
       {"QuotaExceed.ElasticQuota", FailureKind::quota},
       {"QuotaExceeded.PrivateIpAddress", FailureKind::quota},
       {"InvalidAccountStatus.NotEnoughBalance", FailureKind::money},
+      {"InvalidAccountStatus.SnapshotServiceUnavailable", FailureKind::account},
       {"Forbidden.RAM", FailureKind::permission},
       {"InvalidAccessKeyId.NotFound", FailureKind::credentials},
       {"InvalidSecurityToken.Expired", FailureKind::expired},

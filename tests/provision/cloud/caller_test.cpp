@@ -450,5 +450,35 @@ TEST_CASE("a refusal for want of quota says where it is raised") {
   CHECK(stock.find("https://") == std::string::npos);
 }
 
+TEST_CASE("a refusal because of the account says what its owner does, and where") {
+  struct Row {
+    const char* cloud;
+    const char* page;
+  };
+  constexpr Row kRows[] = {{"aws", "https://console.aws.amazon.com/billing"},
+                           {"alibaba", "https://usercenter2.aliyun.com"},
+                           {"huawei", "https://account.huaweicloud.com"},
+                           {"tencent", "https://console.cloud.tencent.com/expense"}};
+  for (const Row& row : kRows) {
+    CAPTURE(row.cloud);
+    const Error e = error_of({.kind = FailureKind::money, .cloud = row.cloud, .code = "X"}, "a");
+    CHECK(e.kind() == ErrorKind::denied);
+    CHECK(mentions(e, "the account cannot pay: X; pay what is due, or top up the account: see "));
+    CHECK(mentions(e, row.page));
+  }
+  const Error unproved =
+      error_of({.kind = FailureKind::account, .code = "RealNameAuthenticationError"}, "a");
+  CHECK(unproved.kind() == ErrorKind::denied);
+  CHECK(mentions(unproved, "the account is restricted: RealNameAuthenticationError; its owner"));
+}
+
+TEST_CASE("a lack of stock for machines that exist does not advise another place") {
+  const Error e =
+      error_of({.kind = FailureKind::stock, .code = "SoldOut", .is_start = true}, "starting");
+  CHECK(std::string(e.what()) ==
+        "starting: no stock: SoldOut; try again later: the machines stay stopped, and no other "
+        "place can start them");
+}
+
 }  // namespace
 }  // namespace fastgpu::provision::cloud

@@ -51,6 +51,7 @@ TEST_CASE("codes mean what the vendor's lists say") {
       {"Ecs.0319", 400, FailureKind::stock},         {"Ecs.0703", 400, FailureKind::price},
       {"Ecs.0001", 400, FailureKind::quota},         {"VPC.0114", 409, FailureKind::quota},
       {"Ecs.0067", 400, FailureKind::money},         {"Pdp.0001", 403, FailureKind::permission},
+      {"Ecs.0003", 403, FailureKind::account},       {"New.0001", 403, FailureKind::permission},
       {"APIGW.0301", 401, FailureKind::credentials}, {"Ecs.0124", 400, FailureKind::token_used},
       {"Ecs.0114", 404, FailureKind::not_found},     {"VPC.0209", 409, FailureKind::in_use},
       {"New.0001", 500, FailureKind::busy},          {"New.0001", 400, FailureKind::invalid},
@@ -61,6 +62,12 @@ TEST_CASE("codes mean what the vendor's lists say") {
     CAPTURE(row.status);
     CHECK(kind_of(row.code, row.status) == row.kind);
   }
+}
+
+TEST_CASE("a denial with an unknown code may be about the account") {
+  CHECK(kind_of("CBC.30000067", 403, "Insufficient account balance.") == FailureKind::money);
+  CHECK(kind_of("CBC.0151", 403, "The account is frozen.") == FailureKind::account);
+  CHECK(kind_of("New.0001", 403, "Insufficient rights.") == FailureKind::permission);
 }
 
 TEST_CASE("what cannot be read is told by its status") {
