@@ -51,6 +51,26 @@ void require_all(const Tools& tools, const std::string& doing,
   throw_failures(doing, failures);
 }
 
+/// Returns true if the place has answered a request with such an error: nothing is left of it.
+bool is_answer(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage:
+    case ErrorKind::denied:
+    case ErrorKind::capacity:
+    case ErrorKind::not_found:
+    case ErrorKind::conflict:
+    case ErrorKind::remote:
+      return true;
+    case ErrorKind::transient:
+    case ErrorKind::timeout:
+    case ErrorKind::interrupted:
+    case ErrorKind::local:
+    case ErrorKind::internal:
+      return false;
+  }
+  return false;
+}
+
 bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
@@ -140,6 +160,21 @@ void renew_host_keys(const Tools& tools, Provider& provider, const state::Cluste
   store_nodes(tools, nodes);
 }
 
+/// Removes the tokens of nodes whose requests were refused, on record, too: no machine of theirs
+/// will appear.
+void forget_refused(const Tools& tools, std::vector<Node>& nodes,
+                    const std::vector<HostResult<Instance>>& results) {
+  tools.store.atomically([&] {
+    for (const HostResult<Instance>& result : results) {
+      const auto node = std::ranges::find(nodes, result.host, &Node::name);
+      if (result.ok() || node == nodes.end() || !is_answer(result.error().kind())) continue;
+      if (!node->instance_id.empty()) continue;
+      node->token.clear();
+      tools.store.put_node(*node);
+    }
+  });
+}
+
 }  // namespace
 
 void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
@@ -212,6 +247,7 @@ void bring_up(const Tools& tools, Provider& provider, const state::Cluster& clus
         request_nodes(tools, provider, cluster, nodes, host_keys, true, Amount::all_or_nothing);
     fault_point("provision:created");
     note_results(tools, nodes, results);
+    if (provider.lists_late()) forget_refused(tools, nodes, results);
     require_all(tools, "creating nodes", results);
   });
   make_ours(tools, provider, cluster, nodes);

@@ -80,7 +80,7 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
   const bool may_be_there = !nodes.empty();
   if (!may_be_there) {
-    const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
+    const auto indexes = provider.new_indexes(cluster, {}, spec.nodes);
     std::vector<Node> fresh = new_nodes(tools, provider, cluster, indexes);
     make_keys(tools, cluster, fresh, provider.host_key_use(), keys);
     write_down(tools, fresh, keys);

@@ -39,13 +39,24 @@ std::vector<Node> come(std::span<const Intent> expected, std::span<const Node> n
 
 void expect_late_machines(const Tools& tools, std::span<const Node> nodes) {
   for (const Node& node : nodes)
-    if (node.address.empty())
+    if (node.address.empty() && !(node.token.empty() && node.instance_id.empty()))
       tools.store.open_intent({.id = {},
                                .cluster = node.cluster,
                                .action = std::string(kLateMachine),
                                .subject = node.name.value,
                                .token = node.token,
                                .detail = state::NodeIndex{node.index}});
+}
+
+std::set<int> indexes_of_late_machines(const state::Store& store, const state::ClusterId& cluster) {
+  const auto now = std::chrono::system_clock::now();
+  std::set<int> indexes;
+  for (const Intent& intent : our_intents(store, cluster)) {
+    if (intent.action != kLateMachine || now - intent.opened >= kUnlistedAtMost) continue;
+    if (const auto* index = std::get_if<state::NodeIndex>(&*intent.detail))
+      indexes.insert(index->value);
+  }
+  return indexes;
 }
 
 void end_late_machines(const Tools& tools, Provider& provider, const state::Cluster& cluster) {

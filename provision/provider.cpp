@@ -1,14 +1,12 @@
 #include "provision/provider.hpp"
 
-#include <numeric>
-
 namespace fastgpu::provision {
 
 std::vector<int> Provider::new_indexes(const state::Cluster& /*cluster*/,
-                                       std::span<const state::Node> /*present*/, int next,
-                                       int count) const {
-  std::vector<int> indexes(static_cast<std::size_t>(count));
-  std::iota(indexes.begin(), indexes.end(), next);
+                                       const std::set<int>& taken, int count) const {
+  std::vector<int> indexes;
+  for (int index = 0; static_cast<int>(indexes.size()) < count; ++index)
+    if (!taken.contains(index)) indexes.push_back(index);
   return indexes;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -111,10 +112,9 @@ class Provider {
   /// ErrorKind::usage if the place can have no node of that index.
   virtual void describe_node(const state::Cluster& /*cluster*/, state::Node& /*node*/) const {}
 
-  /// Returns the indexes of `count` further nodes. The default counts from `next`, the first index
-  /// that was never used. Throws ErrorKind::usage if the place has no room for so many.
-  virtual std::vector<int> new_indexes(const state::Cluster& cluster,
-                                       std::span<const state::Node> present, int next,
+  /// Returns the indexes of `count` further nodes: the lowest ones that are not `taken`. Throws
+  /// ErrorKind::usage if the place has no room for so many.
+  virtual std::vector<int> new_indexes(const state::Cluster& cluster, const std::set<int>& taken,
                                        int count) const;
 
   /// Throws if one of these nodes, described but not recorded yet, is not available, or is the same

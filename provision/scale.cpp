@@ -1,4 +1,6 @@
 // Adding, removing and replacing nodes.
+#include <set>
+
 #include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
@@ -7,6 +9,7 @@
 #include "provision/held_cluster.hpp"
 #include "provision/ids.hpp"
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/open_bakes.hpp"
 #include "provision/take_down.hpp"
@@ -31,13 +34,23 @@ void mark_running(const Tools& tools, const state::Cluster& cluster, std::vector
     tools.events.node_changed(node);
 }
 
+/// Returns `count` nodes more than the `present` ones, with the lowest free indexes. That of a node
+/// that was given up a moment ago is not free while its machine may still appear.
+std::vector<Node> further_nodes(const Tools& tools, Provider& provider,
+                                const state::Cluster& cluster, const std::vector<Node>& present,
+                                int count) {
+  std::set<int> taken = indexes_of_late_machines(tools.store, cluster.id);
+  for (const Node& node : present)
+    taken.insert(node.index);
+  return new_nodes(tools, provider, cluster, provider.new_indexes(cluster, taken, count));
+}
+
 void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
   const state::Cluster& cluster = held.cluster();
   Provider& provider = held.provider();
   provider.check_usable();
-  const auto indexes = provider.new_indexes(cluster, tools.store.nodes(cluster.id),
-                                            tools.store.next_node_index(cluster.id), count);
-  std::vector<Node> nodes = new_nodes(tools, provider, cluster, indexes);
+  std::vector<Node> nodes =
+      further_nodes(tools, provider, cluster, tools.store.nodes(cluster.id), count);
   HostKeys keys;
   make_keys(tools, cluster, nodes, provider.host_key_use(), keys);
   write_down(tools, nodes, keys);
@@ -125,10 +138,8 @@ Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes) {
   if (wanted <= view.nodes.size()) return scaling;
   Provider& provider = tools.providers(view.cluster.provider);
   provider.check_usable();
-  const auto indexes =
-      provider.new_indexes(view.cluster, view.nodes, tools.store.next_node_index(view.cluster.id),
-                           static_cast<int>(wanted - view.nodes.size()));
-  scaling.added = new_nodes(tools, provider, view.cluster, indexes);
+  scaling.added = further_nodes(tools, provider, view.cluster, view.nodes,
+                                static_cast<int>(wanted - view.nodes.size()));
   return scaling;
 }
 

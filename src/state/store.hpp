@@ -54,8 +54,6 @@ class Store {
   /// cluster does not exist.
   void put_node(const Node& node);
   void erase_node(const ClusterId& cluster, int index);
-  /// Returns the lowest index that no node of this cluster ever had.
-  int next_node_index(const ClusterId& cluster) const;
 
   /// Returns the runs of all machines since the creation, including those of removed nodes.
   /// put_node() and erase_node() record them.

@@ -76,6 +76,7 @@ std::vector<Node> Store::nodes(const ClusterId& cluster) const {
 
 void Store::put_node(const Node& n) {
   atomically([&] {
+    // An older fastgpu numbers further nodes from next_node on.
     const int counted = database_->write(
         "store:put_node", "UPDATE clusters SET next_node=max(next_node, ?) WHERE id=?", n.index + 1,
         n.cluster.value);
@@ -104,12 +105,6 @@ void Store::erase_node(const ClusterId& cluster, int index) {
                      cluster.value, index);
     database_->end_run(cluster, index);
   });
-}
-
-int Store::next_node_index(const ClusterId& cluster) const {
-  sqlite::Statement row =
-      database_->query("SELECT next_node FROM clusters WHERE id=?", cluster.value);
-  return row.step() ? static_cast<int>(row.number(0)) : 0;
 }
 
 }  // namespace fastgpu::state

@@ -291,7 +291,7 @@ TEST_CASE("scaling up adds nodes, scaling down removes the highest") {
   CHECK(small.nodes[0].name.value == "demo-0");
   CHECK(world.shop.provider.machines() == 1);
   CHECK(scale_cluster(world.tools, kDemo, 1).nodes.size() == 1);
-  CHECK(scale_cluster(world.tools, kDemo, 2).nodes.at(1).name.value == "demo-4");
+  CHECK(scale_cluster(world.tools, kDemo, 2).nodes.at(1).name.value == "demo-1");
   CHECK(world.shop.store.open_intents().empty());
   CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 0); }).kind() == ErrorKind::usage);
 }

@@ -134,16 +134,6 @@ TEST_CASE("a node of a cluster that is gone is not found, and nodes go with thei
   store.erase_cluster({"0badcafe"});
 }
 
-TEST_CASE("an index is never used again while the cluster lives") {
-  const TempDirectory temp;
-  Store store(temp.path());
-  store.insert_cluster(sample_cluster());
-  CHECK(store.next_node_index({"0badcafe"}) == 0);
-  store.put_node(sample_node(2));
-  store.erase_node({"0badcafe"}, 2);
-  CHECK(store.next_node_index({"0badcafe"}) == 3);
-}
-
 TEST_CASE("jobs are numbered by name, and a number is never used again") {
   const TempDirectory temp;
   Store store(temp.path());

@@ -111,16 +111,13 @@ std::vector<HostLogin> StaticProvider::logins_of(const state::Cluster& cluster,
 }
 
 std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
-                                             std::span<const state::Node> present, int /*next*/,
-                                             int count) const {
+                                             const std::set<int>& taken, int count) const {
   const int listed = static_cast<int>(cluster.hosts().size());
-  std::vector<int> indexes;
-  for (int index = 0; index < listed && static_cast<int>(indexes.size()) < count; ++index)
-    if (!contains(present, index, &state::Node::index)) indexes.push_back(index);
-  if (static_cast<int>(indexes.size()) == count) return indexes;
+  std::vector<int> indexes = Provider::new_indexes(cluster, taken, count);
+  if (indexes.empty() || indexes.back() < listed) return indexes;
   throw Error(ErrorKind::usage,
               "cluster '" + cluster.name.value + "' cannot have " +
-                  counted(present.size() + static_cast<std::size_t>(count), "node") +
+                  counted(taken.size() + static_cast<std::size_t>(count), "node") +
                   ": its file listed " + counted(listed, "host") +
                   "; list more of them in a file and create a cluster from that");
 }

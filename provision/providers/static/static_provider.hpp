@@ -22,8 +22,8 @@ class StaticProvider final : public Provider {
 
   /// Returns listed hosts that are not nodes now, in the order of the list. Former nodes are
   /// included.
-  std::vector<int> new_indexes(const state::Cluster& cluster, std::span<const state::Node> present,
-                               int next, int count) const override;
+  std::vector<int> new_indexes(const state::Cluster& cluster, const std::set<int>& taken,
+                               int count) const override;
   /// Logs in to each new host with the user's own key, and to the present ones with the cluster's.
   /// A present host that does not answer is not compared.
   void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,

@@ -2,11 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "../workshop.hpp"
-#include "fakes/fake_cloud.hpp"
+#include "bench_of_places.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/journal.hpp"
-#include "provision/late_machines.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
 #include "support/failure.hpp"
@@ -17,46 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using cloud::MachineState;
 using test::failure_of;
+using Bench = PlacesBench;
 using test::FakeCloud;
-
-/// A cloud with three places, and all that creating a cluster in it takes.
-struct Bench {
-  test::TempDirectory folder;
-  test::Workshop shop{folder.path()};
-  FakeCloud cloud;
-  cloud::CloudProvider provider{cloud, cloud::Owner(folder.path() / "owners" / "fake"),
-                                [](std::chrono::milliseconds, const Cancel&) {}, shop.cancel};
-  Tools tools = shop.tools();
-  ClusterSpec spec = test::sample_spec(4);
-
-  Bench() {
-    tools.providers = [this](const std::string&) -> Provider& { return provider; };
-    spec.provider = "aws";
-    spec.provider_spec = cloud::CloudSpec{.request = {.type = "big"},
-                                          .places = {{{"r1", "r1a"}, "big", Money{10.0, kUsd}},
-                                                     {{"r1", "r1b"}, "big", Money{10.0, kUsd}},
-                                                     {{"r2", "r2a"}, "big", Money{10.0, kUsd}}}};
-  }
-
-  ClusterView create() { return create_cluster(tools, spec, OnFailure::remove).view; }
-
-  std::map<std::string, int> alive() const {
-    std::map<std::string, int> count;
-    for (const char* zone : {"r1a", "r1b", "r2a"})
-      if (cloud.alive(zone) > 0) count[zone] = cloud.alive(zone);
-    return count;
-  }
-
-  std::set<std::string> names() const {
-    std::set<std::string> all;
-    for (const auto& cluster : shop.store.clusters())
-      for (const auto& node : shop.store.nodes(cluster.id))
-        all.insert(node.name.value);
-    return all;
-  }
-};
-
-using Zones = std::map<std::string, int>;
 
 TEST_SUITE_BEGIN("provision/gather");
 
@@ -454,45 +414,6 @@ TEST_CASE("what a killed run had at another place is ended even where it is list
   CHECK(bench.alive() == Zones{{"r1a", 4}});
   CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
   bench.shop.store.close_intent(trial);
-}
-
-TEST_CASE("a machine of a node that was given up is ended once it is listed") {
-  Bench bench;
-  const ClusterView view = bench.create();
-  bench.cloud.is_launch_lost = true;
-  CHECK_THROWS_AS(scale_cluster(bench.tools, view.cluster.name, 5), Error);
-  CHECK(bench.alive() == Zones{{"r1a", 5}});
-  CHECK(bench.names().size() == 4);
-  settle(bench.tools, HalfMade::leave);
-  bench.cloud.unlisted.clear();
-  settle(bench.tools, HalfMade::leave);
-  CHECK(bench.alive() == Zones{{"r1a", 4}});
-  CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
-}
-
-TEST_CASE("a machine that the cloud did not know when it was to end is ended once it is listed") {
-  Bench bench;
-  const ClusterView view = bench.create();
-  cloud::Machine late = bench.cloud.all[0];
-  late.id = "late";
-  late.index = 4;
-  bench.cloud.all.push_back(late);
-  const state::Node given_up{
-      .cluster = view.cluster.id, .index = 4, .name = {"t-4"}, .instance_id = "late"};
-  expect_late_machines(bench.tools, std::vector{given_up});
-  settle(bench.tools, HalfMade::leave);
-  CHECK(bench.alive() == Zones{{"r1a", 4}});
-}
-
-TEST_CASE("a machine that comes late is left alone where a node has its index by now") {
-  Bench bench;
-  const ClusterView view = bench.create();
-  state::Node given_up = view.nodes.back();
-  given_up.instance_id.clear();
-  given_up.address.clear();
-  expect_late_machines(bench.tools, std::vector{given_up});
-  settle(bench.tools, HalfMade::leave);
-  CHECK(bench.alive() == Zones{{"r1a", 4}});
 }
 
 }  // namespace

@@ -204,10 +204,9 @@ TEST_CASE("a host that does not answer is forgotten with a word on what stays th
 
 TEST_CASE("further nodes are listed hosts that are none, also those that were once") {
   const StaticPlace place;
-  const std::vector<state::Node> present = {node_at(1)};
-  CHECK(place.provider.new_indexes(place.cluster, present, 2, 1) == std::vector<int>{0});
-  const Error e = failure_of(
-      [&] { static_cast<void>(place.provider.new_indexes(place.cluster, present, 2, 2)); });
+  CHECK(place.provider.new_indexes(place.cluster, {1}, 1) == std::vector<int>{0});
+  const Error e =
+      failure_of([&] { static_cast<void>(place.provider.new_indexes(place.cluster, {1}, 2)); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()).find("cannot have 3 nodes: its file listed 2 hosts") !=
         std::string::npos);
