@@ -28,6 +28,14 @@ Error not_deleted(const Tools& tools, const state::Cluster& cluster, const Error
                         "; `fastgpu delete cluster " + name + "` tries again"};
 }
 
+/// Locks the cluster. A lock that another command has keeps its own words.
+state::ClusterLock lock_to_delete(const Tools& tools, const state::Cluster& cluster) try {
+  return lock_cluster(tools, cluster.name);
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::conflict || e.kind() == ErrorKind::interrupted) throw;
+  throw not_deleted(tools, cluster, e);
+}
+
 /// Removes the network of a deleted cluster that was kept only because this cluster was in it.
 void remove_freed_network(const Tools& tools, const state::Cluster& cluster) {
   for (const state::Cluster& other : tools.store.clusters()) {
@@ -55,8 +63,7 @@ void check_may_delete(const Tools& tools, const ClusterName& name) {
 }
 
 void delete_cluster(const Tools& tools, const ClusterName& name, const OnCommitted& on_committed) {
-  require_cluster(tools.store, name);
-  const state::ClusterLock lock = lock_cluster(tools, name);
+  const state::ClusterLock lock = lock_to_delete(tools, require_cluster(tools.store, name));
   state::Cluster cluster = require_cluster(tools.store, name);
   Provider& provider = tools.providers(cluster.provider);
   const std::shared_ptr<void> held = hold_cluster(tools, cluster);

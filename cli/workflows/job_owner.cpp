@@ -25,6 +25,7 @@ JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::stri
     : path_(state_directory / "locks" / ("job." + name_of_owner(id) + ".lock")) {
   state::make_private_directory(path_.parent_path());
   UniqueFd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file && errno == EROFS) return;
   if (!file) throw system_error("opening the lock " + path_.string(), errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
     file_ = std::move(file);

@@ -13,7 +13,8 @@ namespace fastgpu::cli {
 class JobOwner {
  public:
   /// Takes the lock of a job, or that of its array, which is one lock for all of its jobs. If
-  /// another process has it, held() is false. Throws if the state directory is not writable.
+  /// another process has it, held() is false; also in a read-only state directory, where the owner
+  /// cannot be found out. Throws if the lock cannot be opened for another reason.
   JobOwner(const std::filesystem::path& state_directory, const std::string& id);
   ~JobOwner();
   JobOwner(const JobOwner&) = delete;

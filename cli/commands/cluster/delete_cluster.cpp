@@ -13,6 +13,7 @@
 #include "cli/workflows/left_on_hosts.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
 #include "provision/takeover.hpp"
 
 namespace fastgpu::cli {
@@ -105,18 +106,30 @@ Error not_deleted(Context& context, const ClusterName& name, const Error& failur
                               "; `fastgpu delete cluster " + name.value + "` deletes it"};
 }
 
+/// Stops the jobs, and removes what others see of the cluster. Returns the sentence about what
+/// stays on hosts of the user. A failure names the machines that run on.
+std::string leave_nodes(Context& context, const state::Cluster& cluster) try {
+  const Nodes nodes = context.store().nodes(cluster.id);
+  stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
+  const Nodes running = in_state(nodes, state::NodeState::running);
+  remove_scheduler(context, cluster, running);
+  deactivate_on_leaving(context, cluster, running);
+  return rest_on_hosts(context, cluster, nodes);
+} catch (const Error& e) {
+  const bool is_ours = e.kind() != ErrorKind::interrupted && e.kind() != ErrorKind::conflict;
+  if (!is_ours || !provision::is_cloud(cluster.provider)) throw;
+  throw Error(e.kind(), std::string(e.what()) + "; cluster " + cluster.name.value +
+                            " was not deleted: " + running_text(context, cluster) +
+                            "; `fastgpu delete cluster " + cluster.name.value + "` tries again");
+}
+
 /// Deletes the cluster. Returns the sentence about what stays on hosts of the user.
 std::string delete_with(Context& context, const provision::Tools& tools,
                         const state::Cluster& cluster) {
   // An earlier deletion that was interrupted is finished by now.
   if (!context.store().find_cluster(cluster.id)) return {};
   provision::check_may_delete(tools, cluster.name);
-  const Nodes nodes = context.store().nodes(cluster.id);
-  stop_leaving_jobs(context, cluster, nodes, "its cluster was deleted");
-  const Nodes running = in_state(nodes, state::NodeState::running);
-  remove_scheduler(context, cluster, running);
-  deactivate_on_leaving(context, cluster, running);
-  std::string rest = rest_on_hosts(context, cluster, nodes);
+  std::string rest = leave_nodes(context, cluster);
   provision::delete_cluster(tools, cluster.name, [&] {
     context.set_stop_notice("finishing the deletion of cluster " + cluster.name.value +
                             "; Ctrl-C again leaves it half done");
