@@ -192,8 +192,8 @@ constexpr std::array kCommands = {
         "report", "", Topic::jobs, Effect::reads, "Show how each rank of a job ended",
         "fastgpu report train-1 --out report.html", make_report_command,
         "The page has the timeline of the ranks, their exit codes, their placement, how busy "
-        "their nodes were, the counters of libfastgpu_comm and the ends of the logs. It "
-        "needs no other file. `-o html` prints it."},
+        "their nodes were, the counters and timelines of libfastgpu_comm and the ends of the "
+        "logs. It needs no other file. `-o html` prints it."},
     CliCommand{"wait", "job", Topic::jobs, Effect::reads, "Wait for jobs and exit with their code",
                "fastgpu wait job train-1 eval-1 --junit jobs.xml", make_wait_job_command,
                "The exit code is that of the first job in the order given that did not succeed."},

@@ -13,6 +13,7 @@
 #include "cli/workflows/job_metrics.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/removed_folders.hpp"
+#include "cli/workflows/trace_reading.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
 #include "process/exit_status.hpp"
@@ -164,13 +165,15 @@ std::vector<ssh::Host> hosts_with_samples(Services& services, const OpenJob& ope
   return {};
 }
 
-/// Adds the samples and the counters of each node that has some. Returns the nodes that lack the
-/// folder of a job that has ended.
-std::vector<NodeName> add_usage(Services& services, const OpenJob& open, JobEvidence& evidence) {
+/// Adds the samples and the counters of each node that has some, and the timelines unless facts are
+/// asked for. Returns the nodes that lack the folder of a job that has ended.
+std::vector<NodeName> add_usage(Services& services, const OpenJob& open, WithFacts facts,
+                                JobEvidence& evidence) {
   const std::vector<std::string> words = {"job-usage", launcher::job_directory(evidence.run)};
   const std::string command = remote::agent_command(services.agent().hash, words);
   std::vector<launcher::NodeTask> tasks;
-  for (const ssh::Host& host : hosts_with_samples(services, open, evidence))
+  const auto hosts = hosts_with_samples(services, open, evidence);
+  for (const ssh::Host& host : hosts)
     tasks.push_back({.host = host, .command = command, .most_output = kMostUsage});
   if (tasks.empty()) return {};
   const auto answers = launcher::ask_agent(services.ssh(), tasks, services.agent(), kUsageTimeout,
@@ -191,6 +194,7 @@ std::vector<NodeName> add_usage(Services& services, const OpenJob& open, JobEvid
     else
       evidence.missing.emplace_back(usage.error().what());
   }
+  if (facts == WithFacts::no) add_traces(services, open, hosts, evidence);
   return without_folder;
 }
 
@@ -320,7 +324,7 @@ JobEvidence evidence_of(Services& services, const OpenJob& open, WithFacts facts
     cut_to_end(rank.err);
   }
   cut_to_end(evidence.launcher_log);
-  for (const NodeName& node : add_usage(services, open, evidence))
+  for (const NodeName& node : add_usage(services, open, facts, evidence))
     if (!contains(without_folder, node)) without_folder.push_back(node);
   if (!without_folder.empty())
     evidence.missing.push_back(text_of_removed_folder(services, open, without_folder));

@@ -1,6 +1,7 @@
 // The evidence that the nodes have of a job: how its ranks ended, the ends of their logs, facts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/money.hpp"
+#include "cli/workflows/comm_trace.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/metric_curve.hpp"
 #include "launcher/node_usage.hpp"
@@ -48,6 +50,9 @@ struct JobEvidence {
   std::vector<RankEvidence> ranks{};   ///< All ranks, in their order.
   std::string launcher_log{};          ///< The end of the launcher's output.
   std::vector<UsageEvidence> usage{};  ///< The nodes that answered, in the order of their ranks.
+  /// The timelines of libfastgpu_comm, by rank; none with facts.
+  std::vector<RankTrace> traces{};
+  std::size_t traces_left_out = 0;     ///< The timelines that were not read: there were too many.
   std::vector<MetricCurve> metrics{};  ///< The measures that rank 0 has printed; none with facts.
   std::vector<NodeEvidence> facts{};   ///< Empty if they were not asked for.
   /// The price of a machine of the cluster for an hour; absent if it is unknown.

@@ -74,7 +74,7 @@ void GossipRecorder::step_ended(const GossipReport& report, Timeline::Clock::tim
   counters_.last = report;
   if (Timeline* const timeline = record_.timeline())
     timeline->add({name_of_step(report), 0, static_cast<std::uint32_t>(report.step), report.bytes,
-                   began, ended});
+                   began, ended, report.bytes});
   record_.write_if_due();
 }
 

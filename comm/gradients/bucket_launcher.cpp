@@ -144,7 +144,8 @@ void BucketLauncher::wait(std::size_t bucket) {
   std::visit([](auto& work) { wait_for_sum(work); }, run.work);
   if (timeline_ == nullptr) return;
   const auto stream = static_cast<std::uint32_t>(stream_of(bucket));
-  timeline_->add({"all-reduce", 1 + stream, step_, bucket, run.began, Timeline::Clock::now()});
+  timeline_->add({"all-reduce", 1 + stream, step_, bucket, run.began, Timeline::Clock::now(),
+                  wire_bytes(bucket)});
 }
 
 std::size_t BucketLauncher::wire_bytes(std::size_t bucket) const {

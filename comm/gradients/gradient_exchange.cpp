@@ -298,7 +298,7 @@ void GradientExchange::travel(GradientId id, gpu::StreamHandle stream) {
     pack(id);
   const auto ended = Timeline::Clock::now();
   if (recorder_->timeline() != nullptr)
-    recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended});
+    recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended, table_.bytes(id)});
   const Lock lock(mutex_);
   recorder_->counters().ready_seconds += seconds_of(ended - began);
   ready_.add(id);

@@ -42,7 +42,9 @@ void Timeline::write(std::ostream& out, Rank rank, std::chrono::nanoseconds ahea
         << R"(,"tid":)" << event.row << R"(,"ts":)"
         << microseconds(event.began.time_since_epoch() - ahead) << R"(,"dur":)"
         << microseconds(event.ended - event.began) << R"(,"args":{"step":)" << event.step
-        << R"(,"number":)" << event.number << "}}";
+        << R"(,"number":)" << event.number;
+    if (event.bytes > 0) out << R"(,"bytes":)" << event.bytes;
+    out << "}}";
   }
   out << "]}\n";
 }

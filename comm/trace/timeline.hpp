@@ -26,6 +26,7 @@ class Timeline {
     std::uint64_t number = 0;  ///< The number of the gradient or the bucket.
     Clock::time_point began{};
     Clock::time_point ended{};
+    std::uint64_t bytes = 0;  ///< The size of what the event is about; 0: none is known.
   };
 
   explicit Timeline(std::size_t most_events = std::size_t{1} << 16) : most_(most_events) {}

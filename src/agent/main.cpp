@@ -87,6 +87,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-show", "ID", run_job_show},
     Subcommand{"job-stacks", "DIR", run_job_stacks},
     Subcommand{"job-usage", "DIR", run_job_usage},
+    Subcommand{"job-traces", "DIR BYTES RANK...", run_job_traces},
     Subcommand{"guard-set", "< ORDER", run_guard_set},
     Subcommand{"guard-run", "", run_guard_run},
     Subcommand{"guard-show", "", run_guard_show},

@@ -32,6 +32,7 @@ int run_job_remove(Arguments arguments);
 int run_job_show(Arguments arguments);
 int run_job_stacks(Arguments arguments);
 int run_job_usage(Arguments arguments);
+int run_job_traces(Arguments arguments);
 int run_guard_set(Arguments arguments);
 int run_guard_run(Arguments arguments);
 int run_guard_show(Arguments arguments);

@@ -37,6 +37,46 @@ fastgpu::cli::UsageEvidence usage_of(const std::string& node) {
   return found;
 }
 
+/// Returns an event with times in microseconds.
+fastgpu::cli::TraceEvent event_of(const char* name, int row, std::uint32_t step, std::int64_t began,
+                                  std::int64_t length, std::uint64_t bytes = 0) {
+  return {.name = name,
+          .row = row,
+          .step = step,
+          .number = row == 0 ? 0 : static_cast<std::uint64_t>(row - 1),
+          .bytes = bytes,
+          .began = began * 1'000,
+          .length = length * 1'000};
+}
+
+/// Returns 12 steps of a rank, of 100 ms each: 40 gradients, four buckets on two streams, and the
+/// end. Rank 3 is 20 ms late in each, and rank 5 stays behind in the eighth.
+fastgpu::cli::RankTrace trace_of(int rank) {
+  fastgpu::cli::RankTrace trace{.rank = rank,
+                                .node = rank < kRanks / 2 ? "demo-0" : "demo-1",
+                                .size = 8'000'000,
+                                .bytes_read = 524'288};
+  for (std::uint32_t step = 100; step < 112; ++step) {
+    const std::int64_t begin = (step - 100) * 100'000 + rank * 50;
+    const std::int64_t late = rank == 3 ? 20'000 : rank == 5 && step == 108 ? 35'000 : 0;
+    for (int i = 0; i < 40; ++i)
+      trace.events.push_back(event_of("ready", 0, step, begin + late + 1'200 * i, 90, 1'000'000));
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t from = begin + late + 12'000 * (i + 1);
+      trace.events.push_back(event_of("all-reduce", 1 + i % 2, step, from,
+                                      (step - 100) * 100'000 + 95'000 - from, 10'000'000));
+      trace.events.back().number = static_cast<std::uint64_t>(i);
+    }
+    const std::int64_t end = begin + late + 49'000;
+    trace.events.push_back(
+        event_of("wait_step", 0, step, end, (step - 100) * 100'000 + 96'000 - end));
+  }
+  if (rank == 0)
+    trace.events.push_back(event_of("\"><img src=x onerror=alert(5)>", 7, 111, 1'150'000, 9'000));
+  if (rank == 7) trace.events.resize(40);  // It has ended long before the others.
+  return trace;
+}
+
 JobEvidence sample() {
   JobEvidence evidence;
   fastgpu::launcher::JobRecord record;
@@ -72,6 +112,9 @@ JobEvidence sample() {
   evidence.metrics = {{"loss", {}}, {"val_acc", {{.value = 0.5}, {.value = 0.75}}}, {"once", {{}}}};
   for (int i = 0; i < 42; ++i)
     evidence.metrics[0].points.push_back({.time = kBegin + i * kSecond, .value = 2.0 / (i + 1)});
+  for (int i = 0; i < kRanks; ++i)
+    evidence.traces.push_back(trace_of(i));
+  evidence.traces[2].unread_lines = 1;
   return evidence;
 }
 

@@ -20,7 +20,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEASURE = (
     "<script>addEventListener('load',()=>{const e=document.documentElement;document.title="
     "`width ${e.scrollWidth} of ${innerWidth}; page ${getComputedStyle(document.body)."
-    "backgroundColor}; scripts ${document.scripts.length}; images ${document.images.length}`})"
+    "backgroundColor}; scripts ${document.scripts.length}; images ${document.images.length}`;"
+    "const bar=document.querySelector('.op.sum[title]');bar.focus();document.title+='; tip '+"
+    "getComputedStyle(bar,'::after').content+', width '+e.scrollWidth})"
     "</script></body>"
 )
 
@@ -76,6 +78,7 @@ class Report(unittest.TestCase):
             "</pre></body><script>alert(3)</script>",
             '"</p><script>alert(2)</script>',
             "<img src=x onerror=alert(1)>",
+            '"><img src=x onerror=alert(5)>',
         ):
             self.assertIn(line, text)
         for control in ("\x1b", "\x07", "\u202e"):
@@ -102,6 +105,23 @@ class Report(unittest.TestCase):
         self.assertIn("/root/<b>/rank-0.json", text)
         self.assertIn("loss 2 to 0.04762, from 0.04762 to 2", text)
 
+    def test_the_timelines_have_bars_with_titles_inside_their_tracks(self):
+        root = ElementTree.fromstring(PAGE)
+        bars = [bar for bar in root.iter("div") if (bar.get("class") or "").startswith("op ")]
+        self.assertTrue(500 < len(bars) < 16 * 300, len(bars))
+        for bar in bars:
+            left, width = re.match(r"left:([\d.]+)%;width:([\d.]+)%", bar.get("style")).groups()
+            self.assertLessEqual(float(left) + float(width), 100.02)
+            self.assertTrue(bar.get("title"))
+            self.assertEqual(bar.get("tabindex"), "0")
+        titles = [bar.get("title") for bar in bars]
+        wanted = "all-reduce 0 of step 109, 10 MB, 83ms, waited 20.1ms for rank 3"
+        self.assertTrue(wanted in titles, [one for one in titles if "all-reduce 0" in one][:9])
+        text = "".join(root.itertext())
+        self.assertIn("The others waited for rank 3 most: in 11 steps, 20.1ms at most.", text)
+        self.assertIn("Of 24 timelines only the end was read, 524 kB at most of each", text)
+        self.assertIn("16 of 24 ranks are drawn", text)
+
     def test_it_fits_narrow_and_wide_windows_in_chromium(self):
         for width in (400, 1600):
             title = in_browser(width)
@@ -109,6 +129,9 @@ class Report(unittest.TestCase):
             self.assertTrue(found, title)
             self.assertEqual(int(found.group(2)), width)
             self.assertLessEqual(int(found.group(1)), width, "it is wider than the window")
+            tip = re.search(r"; tip \"(all-reduce \d of step \d+, 10 MB.*)\", width (\d+)", title)
+            self.assertTrue(tip, title)
+            self.assertLessEqual(int(tip.group(2)), width, "a bar in focus makes it wider")
 
     def test_it_is_dark_where_the_screen_is(self):
         light = in_browser(800)

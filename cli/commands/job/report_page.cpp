@@ -14,7 +14,9 @@
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/job/report_metrics.hpp"
+#include "cli/commands/job/report_parts.hpp"
 #include "cli/commands/job/report_span.hpp"
+#include "cli/commands/job/report_traces.hpp"
 #include "cli/commands/job/report_usage.hpp"
 #include "cli/commands/shared/offer_views.hpp"
 #include "cli/commands/show/job_views.hpp"
@@ -102,12 +104,6 @@ std::string duration_word(std::int64_t nanoseconds) {
   return to_string(std::chrono::milliseconds(std::max<std::int64_t>(0, nanoseconds / 1'000'000)));
 }
 
-std::string share_text(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f%%", 100 * std::clamp(share, 0.0, 1.0));
-  return text.data();
-}
-
 std::string rank_bar(const RankEvidence& rank, const ChartSpan& span) {
   const std::int64_t begin = rank.began != 0 ? rank.began : span.begin;
   const std::int64_t end = rank.ended != 0 ? rank.ended : span.end;
@@ -152,13 +148,6 @@ std::string timeline(const JobEvidence& evidence, state::TimePoint now) {
          "</span><span>" + html_text(duration_word(span.end - span.begin)) +
          "</span></div>\n</div>\n";
   return out + left_out_note(evidence.ranks.size(), ranks.size());
-}
-
-std::string html_row(std::string_view cell, const std::vector<std::string>& texts) {
-  std::string out = "<tr>";
-  for (const std::string& text : texts)
-    out += html_element(cell, text);
-  return out + "</tr>\n";
 }
 
 std::string rank_table(const JobEvidence& evidence) {
@@ -217,7 +206,6 @@ std::string ranks_line(const launcher::JobRecord& record) {
   return ranks + record.placement.front().node.value;
 }
 
-/// Returns the properties of the job, as names and texts.
 /// Returns what the nodes of a job have cost while it ran; absent if their price is unknown. Nodes
 /// cost as much while other jobs share them, and when they are idle.
 std::optional<Money> cost_of(const JobEvidence& evidence, state::TimePoint now) {
@@ -237,6 +225,7 @@ std::string cost_text(const JobEvidence& evidence, state::TimePoint now) {
   return to_string(*cost) + ", of nodes at " + to_string(*evidence.price) + "/h each";
 }
 
+/// Returns the properties of the job, as names and texts.
 std::vector<std::pair<std::string, std::string>> properties_of(const JobEvidence& evidence,
                                                                state::TimePoint now) {
   const launcher::JobSpec& spec = evidence.record.spec;
@@ -291,8 +280,8 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n<title>" +
       html_text(title) + "</title>\n<style>\n" + std::string(kReportStyle) +
-      std::string(usage_style()) + "</style>\n</head>\n<body>\n<h1>" + html_text(title) +
-      " <span class=\"state " + std::string(class_of(job.state)) + "\">" +
+      std::string(usage_style()) + std::string(traces_style()) + "</style>\n</head>\n<body>\n<h1>" +
+      html_text(title) + " <span class=\"state " + std::string(class_of(job.state)) + "\">" +
       html_text(std::string(state::to_string(job.state))) + "</span></h1>\n";
   if (!job.reason.empty()) out += "<p class=\"reason\">" + html_lines(job.reason) + "</p>\n";
   out += "<dl>\n";
@@ -303,7 +292,8 @@ std::string report_page(const JobEvidence& evidence, state::TimePoint now) {
     out += "<p class=\"bad\">" + html_text("incomplete: " + what) + "</p>\n";
   const ChartSpan span = span_of(evidence, now);
   out += timeline(evidence, now) + rank_table(evidence) + placement_table(evidence) +
-         metrics_section(evidence, span) + usage_sections(evidence, span) + log_sections(evidence);
+         metrics_section(evidence, span) + usage_sections(evidence, span) +
+         traces_section(evidence) + log_sections(evidence);
   return out + "<p class=\"scale\">fastgpu " FASTGPU_VERSION ", " + html_text(utc_text(now)) +
          "; the times of ranks are those of their nodes</p>\n</body>\n</html>\n";
 }
@@ -320,6 +310,7 @@ View report_view(const JobEvidence& evidence, state::TimePoint now) {
   view.root["missing"] = evidence.missing;
   view.root["metrics"] = metrics_items(evidence);
   add_usage_fields(view.root, evidence);
+  view.root["traces"] = traces_item(evidence);
   view.table.columns = {{"RANK"}, {"NODE"}, {"CODE"}, {"DURATION"}, {"OUTCOME", false, Fit::prose}};
   for (const RankEvidence& rank : evidence.ranks) {
     view.root["ranks"].push_back(rank_item(rank));

@@ -13,6 +13,7 @@
 #include "base/outcome.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/report_parts.hpp"
 #include "cli/ui/html.hpp"
 
 namespace fastgpu::cli {
@@ -23,7 +24,6 @@ using launcher::UsageSample;
 
 constexpr std::size_t kMostChartNodes = 32;
 constexpr std::size_t kMostChartPoints = 300;
-constexpr std::size_t kMostTimelines = 64;
 constexpr std::size_t kMostLinks = 256;
 constexpr double kChartWidth = 1'000;
 constexpr double kChartHeight = 100;
@@ -268,13 +268,6 @@ std::string counter_text(const std::string& name, double value) {
   return std::string(text.data()) + (name.ends_with("seconds") ? " s" : "");
 }
 
-std::string cells_of(std::string_view cell, const std::vector<std::string>& texts) {
-  std::string out = "<tr>";
-  for (const std::string& text : texts)
-    out += "<" + std::string(cell) + ">" + html_text(text) + "</" + std::string(cell) + ">";
-  return out + "</tr>\n";
-}
-
 using NamedCounters = std::vector<std::pair<std::string, CounterValues>>;
 
 CounterValues& values_of(NamedCounters& counters, const std::string& name) {
@@ -294,9 +287,9 @@ std::string counters_section(const JobEvidence& evidence) {
     }
   if (counters.empty()) return {};
   std::string out = "<h2>Counters of libfastgpu_comm</h2>\n<div class=\"wide\"><table>\n" +
-                    cells_of("th", {"counter", "ranks", "all ranks", "least", "most"});
+                    html_row("th", {"counter", "ranks", "all ranks", "least", "most"});
   for (const auto& [name, values] : counters)
-    out += cells_of("td", {name, std::to_string(values.ranks), counter_text(name, values.sum),
+    out += html_row("td", {name, std::to_string(values.ranks), counter_text(name, values.sum),
                            counter_text(name, values.least), counter_text(name, values.most)});
   return out + "</table></div>\n";
 }
@@ -314,37 +307,18 @@ std::string links_section(const JobEvidence& evidence) {
     for (const auto& one : node.usage.counters)
       for (const Json& link : links_in(comm_file(one)))
         if (++count <= kMostLinks)
-          rows += cells_of("td", {std::to_string(one.rank), node.node, text_in(link, "name"),
+          rows += html_row("td", {std::to_string(one.rank), node.node, text_in(link, "name"),
                                   text_in(link, "bytes_sent"), text_in(link, "bytes_received"),
                                   text_in(link, "failures"), text_in(link, "reconnects")});
   if (count == 0) return {};
   std::string out =
       "<h2>Networks of libfastgpu_comm</h2>\n<div class=\"wide\"><table>\n" +
-      cells_of("th", {"rank", "node", "network", "sent", "received", "failures", "reconnects"}) +
+      html_row("th", {"rank", "node", "network", "sent", "received", "failures", "reconnects"}) +
       rows + "</table></div>\n";
   if (count > kMostLinks)
     out += "<p>" + std::to_string(kMostLinks) + " of " + std::to_string(count) +
            " rows are shown.</p>\n";
   return out;
-}
-
-std::string timelines_section(const JobEvidence& evidence) {
-  std::string rows;
-  std::size_t count = 0;
-  for (const UsageEvidence& node : evidence.usage)
-    for (const auto& one : node.usage.timelines)
-      if (++count <= kMostTimelines)
-        rows += cells_of(
-            "td", {std::to_string(one.rank), node.node, one.path, to_string(Bytes{one.size})});
-  if (count == 0) return {};
-  std::string out = "<h2>Timelines of libfastgpu_comm</h2>\n<div class=\"wide\"><table>\n" +
-                    cells_of("th", {"rank", "node", "file", "size"}) + rows + "</table></div>\n";
-  if (count > kMostTimelines)
-    out += "<p>" + std::to_string(kMostTimelines) + " of " + counted(count, "file") +
-           " are shown.</p>\n";
-  return out +
-         "<p class=\"scale\">fastgpu cp CLUSTER/NODE:FILE . copies one here; Perfetto and "
-         "chrome show it</p>\n";
 }
 
 Json sample_fields(const UsageSample& sample) {
@@ -368,8 +342,7 @@ Json sample_fields(const UsageSample& sample) {
 }  // namespace
 
 std::string usage_sections(const JobEvidence& evidence, const ChartSpan& span) {
-  return usage_section(evidence, span) + counters_section(evidence) + links_section(evidence) +
-         timelines_section(evidence);
+  return usage_section(evidence, span) + counters_section(evidence) + links_section(evidence);
 }
 
 std::string_view usage_style() noexcept {

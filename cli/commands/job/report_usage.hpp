@@ -10,8 +10,8 @@
 
 namespace fastgpu::cli {
 
-/// Returns the charts of the nodes, the counters of libfastgpu_comm and its timelines as
-/// well-formed parts of a page, to be styled by usage_style(). "" without any of them.
+/// Returns the charts of the nodes and the counters of libfastgpu_comm as well-formed parts of a
+/// page, to be styled by usage_style(). "" without any of them.
 std::string usage_sections(const JobEvidence& evidence, const ChartSpan& span);
 
 std::string_view usage_style() noexcept;

@@ -38,6 +38,9 @@ TEST_CASE("a timeline is what Chrome reads, in the time of rank 0") {
   CHECK(events[1]["ts"] == 4000);
   CHECK(events[1]["dur"] == 1.5);
   CHECK(events[1]["args"] == json{{"step", 7}, {"number", 11}});
+  timeline.add({.name = "all-reduce", .number = 1, .bytes = 4'000});
+  CHECK(written(timeline)["traceEvents"][2]["args"] ==
+        json{{"step", 0}, {"number", 1}, {"bytes", 4'000}});
 }
 
 TEST_CASE("a timeline keeps the last events, in order") {

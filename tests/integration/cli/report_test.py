@@ -161,12 +161,53 @@ def test_a_report_shows_what_the_library_has_counted(user):
         [one["path"] for one in shown["timelines"]], ["/root/t/rank-0.json", "/root/t/rank-1.json"]
     )
     assert_true(all(one["bytes"] > 100 for one in shown["timelines"]), shown["timelines"])
+    traces = shown["traces"]
+    assert_equal([one["rank"] for one in traces["ranks"]], [0, 1])
+    for one in traces["ranks"]:
+        assert_equal((one["bytes_read"], one["unread_lines"]), (one["bytes"], 0))
+    sums = next(one for one in traces["operations"] if one["name"] == "all-reduce")
+    assert_true(sums["bytes"] > 1_000_000, sums)
+    assert_true(0 < sums["median_seconds"] <= sums["longest_seconds"], sums)
+    assert_true(len(traces["steps"]) >= 3, traces["steps"])
+    assert_true({one["ranks"] for one in traces["steps"]} == {2}, traces["steps"])
+    for one in traces["waits"]:
+        assert_true(one["rank"] != one["waited_for"], one)
     text = user.run("report", job, "-o", "html").out.decode()
     assert_in("<td>bucket_bytes</td><td>2</td>", text)
+    assert_in("<summary>rank 1 on " + f"{name}-1</summary>", text)
+    assert_in('class="op sum"', text)
     # Another job finds files of this one there, which are not its own.
     user.run(*job_words(name, 2, ["true"], "other", *folders))
     shown = json.loads(user.run("report", "other", "-o", "json").out)
     assert_equal((shown["counters"], shown["timelines"]), ([], []))
+
+
+# Writes timelines as the library does: rank 0 a large one, the others one that is cut in a line.
+WRITES_TIMELINES = r"""mkdir -p /root/large && awk 'BEGIN {
+    printf "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[{\"name\":\"process_name\"}"
+    for (i = 0; i < (ENVIRON["RANK"] == 0 ? 20000 : 1); ++i)
+        printf ",\n{\"name\":\"ready\",\"ph\":\"X\",\"pid\":0,\"tid\":0,\"ts\":%d.5,\"dur\":2," \
+               "\"args\":{\"step\":%d,\"number\":1}}", i * 10, i / 100
+    printf ENVIRON["RANK"] == 0 ? "]}\n" : ",\n{\"name\":\"rea"
+}' >/root/large/rank-$RANK.json"""
+
+
+@shared_cluster
+def test_a_report_reads_the_ends_of_large_timelines_and_what_is_whole_in_others(user):
+    name = user.two_nodes()
+    folder = ["-e", "FASTGPU_COMM_TIMELINE=/root/large"]
+    user.run(*job_words(name, 2, ["sh", "-c", WRITES_TIMELINES], "large", *folder))
+    shown = json.loads(user.run("report", "large", "-o", "json").out)
+    assert_equal(shown["missing"], [])
+    large, broken = shown["traces"]["ranks"]
+    assert_true(large["bytes"] > 1_500_000, large)
+    assert_equal((large["bytes_read"], large["unread_lines"]), (512 * 1024, 0))
+    assert_true(5_000 < large["events"] < 6_000, large)
+    assert_equal((broken["events"], broken["unread_lines"]), (1, 1))
+    assert_equal(shown["traces"]["steps"][-1]["step"], 199)
+    text = user.run("report", "large", "-o", "html").out.decode()
+    assert_in("Of 1 timeline only the end was read, 524 kB at most of each", text)
+    assert_in("1 line could not be read", text)
 
 
 @shared_cluster

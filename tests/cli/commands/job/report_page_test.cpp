@@ -201,6 +201,68 @@ TEST_CASE("the nodes have charts, and the library its counters and timelines") {
   CHECK(view.root["counters"][3]["counters"].empty());
   CHECK(view.root["counters"][0]["links"][0]["bytes_sent"] == 5'000);
   CHECK(view.root["timelines"][0]["bytes"] == 1'500'000);
+  CHECK(view.root["traces"]["ranks"].empty());
+}
+
+TEST_CASE("the timelines of ranks are bars, and the rank that others waited for is named") {
+  JobEvidence evidence = failed_job();
+  for (int rank = 0; rank < 3; ++rank) {
+    RankTrace trace{.rank = rank, .node = "demo-<0>", .size = 9'000, .bytes_read = 900};
+    for (std::uint32_t step = 1; step <= 5; ++step)
+      trace.events.push_back({.name = "all-reduce",
+                              .row = 1,
+                              .step = step,
+                              .bytes = 4'000'000,
+                              .began = step * 10'000'000 + (rank == 1 ? 2'500'000 : 0),
+                              .length = rank == 1 ? 2'500'000 : 5'000'000});
+    evidence.traces.push_back(trace);
+  }
+  evidence.traces[2].events.push_back(
+      {.name = "\"><script>", .step = 5, .began = 50'000'000, .length = 5'000'000});
+  evidence.traces[2].unread_lines = 2;
+  evidence.traces_left_out = 7;
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "3 timelines, steps 1 to 5"));
+  CHECK(has(page, "Of 3 timelines only the end was read, 900 B at most of each"));
+  CHECK(has(page, "7 further timelines were not read"));
+  CHECK(has(page, "2 lines could not be read"));
+  CHECK(has(page, "<td>all-reduce</td><td>15</td><td>60 MB</td><td>5ms</td><td>5ms</td>"));
+  CHECK(has(page, "The others waited for rank 1 most: in 5 steps, 2.5ms at most."));
+  CHECK(has(page, "<td>rank 0 (12.5ms), rank 2 (12.5ms)</td>"));
+  CHECK(has(page, "steps 2 to 5, 35ms"));
+  CHECK(has(page, "<summary>rank 0 on demo-&lt;0&gt;</summary>"));
+  CHECK(has(page, "title=\"all-reduce 0 of step 2, 4 MB, 5ms, waited 2.5ms for rank 1\""));
+  CHECK(has(page,
+            "left:0.00%;width:14.29%;background-image:linear-gradient(90deg,var(--bad) 50.00%"));
+  CHECK(has(page, "title=\"&quot;&gt;&lt;script&gt; of step 5, 5ms\""));
+  CHECK_FALSE(has(page, "<script"));
+  const Json traces = report_view(evidence, at(30)).root["traces"];
+  CHECK(traces["ranks"][2]["unread_lines"] == 2);
+  CHECK(traces["waits"][0]["waited_for"] == 1);
+  CHECK(traces["waits"][0]["seconds"] == doctest::Approx(0.0125));
+  CHECK(traces["steps"][4]["waited_for"] == 1);
+  CHECK(traces["operations"][0]["bytes"] == 60'000'000);
+  CHECK(traces["left_out"] == 7);
+}
+
+TEST_CASE("of many long timelines the page shows some, and stays small") {
+  JobEvidence evidence = failed_job();
+  for (int rank = 0; rank < 256; ++rank) {
+    RankTrace trace{.rank = rank, .node = "demo-0"};
+    for (std::uint32_t i = 0; i < 4'000; ++i)
+      trace.events.push_back({.name = "all-reduce",
+                              .row = static_cast<int>(i % 64),
+                              .step = i / 1'000,
+                              .number = i % 1'000,
+                              .bytes = 1,
+                              .began = i * 1'000'000 + rank,
+                              .length = 30'000'000});
+    evidence.traces.push_back(std::move(trace));
+  }
+  const std::string page = report_page(evidence, at(30));
+  CHECK(has(page, "16 of 256 ranks are drawn"));
+  CHECK(has(page, "shortest bars are not drawn"));
+  CHECK(page.size() < 1'500'000);
 }
 
 TEST_CASE("the measures that a job has printed are curves over its time") {
@@ -233,7 +295,8 @@ TEST_CASE("a long job has as many points in its charts as a short one") {
 
 TEST_CASE("a page without samples, counters and timelines has no parts for them") {
   const std::string page = report_page(failed_job(), at(30));
-  for (const char* part : {"<h2>Nodes", "<h2>Counters", "<h2>Timelines", "<h2>Metrics", "<svg"})
+  for (const char* part :
+       {"<h2>Nodes", "<h2>Counters", "<h2>Timelines", "class=\"op", "<h2>Metrics", "<svg"})
     CHECK_FALSE(has(page, part));
 }
 

@@ -1,0 +1,66 @@
+// What the timelines of ranks show together: operations, steps, and the ranks that others waited
+// for. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/workflows/comm_trace.hpp"
+
+namespace fastgpu::cli {
+
+/// All events of one name.
+struct OperationSummary {
+  std::string name{};
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;   ///< The sum of those that are known.
+  std::int64_t median = 0;   ///< Nanoseconds.
+  std::int64_t longest = 0;  ///< Nanoseconds.
+  int longest_rank = 0;      ///< The rank and the step of the longest.
+  std::uint32_t longest_step = 0;
+};
+
+/// The wait of a rank for the last one to begin an operation. In each step a rank waits once: in
+/// the operation in which it waited longest, because operations of a step wait at the same time.
+struct StepWait {
+  std::uint32_t step = 0;
+  int rank = 0;
+  int late_rank = 0;
+  std::uint64_t number = 0;  ///< The number of the operation.
+  std::int64_t length = 0;   ///< Nanoseconds, above 0.
+
+  friend bool operator==(const StepWait&, const StepWait&) = default;
+};
+
+/// The waits of one rank for another, or of all ranks for one.
+struct WaitSum {
+  int rank = 0;  ///< The rank that waited; -1: all of them.
+  int late_rank = 0;
+  std::size_t steps = 0;
+  std::int64_t total = 0;
+  std::int64_t longest = 0;
+};
+
+struct StepSummary {
+  std::uint32_t step = 0;
+  std::size_t ranks = 0;    ///< The ranks that have events of this step.
+  std::int64_t began = 0;   ///< The first event of any rank.
+  std::int64_t ended = 0;   ///< The end of the last one.
+  int late_rank = -1;       ///< The rank that others waited for most; -1: none waited.
+  std::int64_t waited = 0;  ///< The longest wait for it.
+};
+
+struct TraceSummary {
+  std::vector<OperationSummary> operations{};  ///< The most frequent first; 24 at most.
+  std::vector<StepSummary> steps{};            ///< In their order.
+  std::vector<StepWait> waits{};               ///< By step and rank.
+  std::vector<WaitSum> late{};                 ///< By late rank, the longest total first.
+  std::vector<WaitSum> pairs{};                ///< By both, the longest total first.
+};
+
+TraceSummary summary_of(std::span<const RankTrace> traces);
+
+}  // namespace fastgpu::cli
