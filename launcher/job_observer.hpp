@@ -25,9 +25,9 @@ class JobObserver {
   virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
     static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
   }
-  /// Reports that a scheduler has not started the run yet, and the reason, as in "waits in Slurm's
-  /// queue (Resources)", whenever that changes; an empty text once it has started. Called from a
-  /// thread of its own.
+  /// Reports that a scheduler has not started the run yet or has suspended it, and the reason, as
+  /// in "waits in Slurm's queue (Resources)", whenever that changes; an empty text once it runs.
+  /// Called from a thread of its own.
   virtual void queued(const std::string& run, const std::string& reason) {
     static_cast<void>(run), static_cast<void>(reason);
   }

@@ -3,7 +3,7 @@
 #include "agent/protocol/records.hpp"
 #include "agent/protocol/silence.hpp"
 #include "base/join.hpp"
-#include "launcher/engines/slurm.hpp"
+#include "launcher/engines/slurm_batch.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "process/command.hpp"
 

@@ -22,7 +22,7 @@ struct Retention {
   std::chrono::seconds age{std::chrono::hours(30 * 24)};
 };
 
-enum class SlurmHome : std::uint8_t;  // See engines/slurm.hpp.
+enum class SlurmHome : std::uint8_t;  // See engines/slurm_batch.hpp.
 
 /// Builds the commands that call the agent for one job.
 class NodeCommands {

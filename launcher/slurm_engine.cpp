@@ -18,6 +18,7 @@
 #include "base/random.hpp"
 #include "base/wait.hpp"
 #include "launcher/engines/slurm.hpp"
+#include "launcher/engines/slurm_batch.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/following.hpp"
 #include "launcher/glance.hpp"
@@ -43,12 +44,6 @@ std::int64_t slurm_clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-/// Returns "waits in Slurm's queue (Resources)"; empty for a job that does not wait.
-std::string waiting_text(const SlurmJob& job) {
-  if (job.phase != SlurmPhase::waiting) return {};
-  return "waits in Slurm's queue" + (job.reason.empty() ? "" : " (" + job.reason + ")");
 }
 
 /// Asks Slurm about a job in a thread of its own, reports to the observer why it waits, and writes
@@ -128,7 +123,7 @@ class SlurmWatch {
   }
 
   void report_queue(const SlurmJob& seen) {
-    std::string reason = waiting_text(seen);
+    std::string reason = idle_reason(seen);
     if (reason == queue_) return;
     queue_ = std::move(reason);
     observer_.queued(id_, queue_);
@@ -190,7 +185,7 @@ class SlurmEngine final : public JobEngine {
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
     const auto files = files_of(id, job);
-    bool is_unanswered = false;
+    bool may_run = false;
     try {
       std::vector<NodeTask> puts;
       for (const ClusterNode& node : all_)
@@ -201,18 +196,20 @@ class SlurmEngine final : public JobEngine {
             "preparing job " + id);
       if (when_prepared) when_prepared();
       cancel.check();
-      is_unanswered = true;
+      may_run = true;
       const NodeAnswer answer =
           ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})}, kSubmitTimeout,
               cancel)
               .front();
-      is_unanswered = is_unclear(answer);
-      if (const auto error = failure_of_call(answer)) throw error->during("submitting job " + id);
+      if (const auto error = failure_of_call(answer)) {
+        may_run = is_unclear(answer);
+        throw error->during("submitting job " + id);
+      }
       return {.engine_id = parse_sbatch(answer.out), .warning = warning_of_slurm(answer)};
     } catch (const Error& e) {
       // It may have been submitted by what then broke off.
       const bool is_stopped = stop(id, job).front().ok();
-      if (is_unanswered && !is_stopped) throw JobMayRun(e);
+      if (may_run && !is_stopped) throw JobMayRun(e);
       throw;
     }
   }
@@ -235,7 +232,7 @@ class SlurmEngine final : public JobEngine {
     const SlurmJob& seen = *answer;
     if (seen.phase != SlurmPhase::ended) {
       return {.waits = seen.phase == SlurmPhase::waiting,
-              .reason = waiting_text(seen),
+              .reason = idle_reason(seen),
               .nodes = seen.nodes,
               .engine_id = seen.id};
     }

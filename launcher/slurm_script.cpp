@@ -16,7 +16,8 @@ constexpr const char* kSlurmScript =
 #include "templates/nodes/slurm.inc"
     ;
 
-constexpr std::size_t kLongestReason = 300;
+constexpr std::size_t kLongestReason = 300;  ///< Of one line.
+constexpr std::size_t kLongestWarning = 2'000;
 /// A busy controller may need ten seconds for each of a few questions.
 constexpr std::chrono::milliseconds kSlurmWaitTimeout{90'000};
 
@@ -67,21 +68,61 @@ constexpr RefusalRow kRefusals[] = {
     {"CPU count specification invalid", ErrorKind::usage},
     {"Memory required by task is not available", ErrorKind::usage},
     {"Invalid generic resource", ErrorKind::usage},
+    {"Requested nodes not in this partition", ErrorKind::usage},
+    {"Time limit specification required, but not provided", ErrorKind::usage},
+    {"Invalid license specification", ErrorKind::usage},
     {"Invalid feature specification", ErrorKind::usage},
     {"Invalid Trackable RESource", ErrorKind::usage},
     {"Invalid partition name", ErrorKind::not_found},
     {"invalid partition specified", ErrorKind::not_found},
     {"Invalid qos specification", ErrorKind::not_found},
+    {"Requested reservation is invalid", ErrorKind::not_found},
+    {"Invalid node name specified", ErrorKind::not_found},
     {"Invalid account or account/partition combination", ErrorKind::denied},
-    {"group not permitted to use this partition", ErrorKind::denied},
+    {"not permitted to use this partition", ErrorKind::denied},
+    {"Access denied to requested reservation", ErrorKind::denied},
     {"Access/permission denied", ErrorKind::denied},
     {"Job violates accounting/QOS policy", ErrorKind::capacity},
+    {"Requested account has breached requested QOS usage threshold", ErrorKind::capacity},
+    {"Requested reservation not usable now", ErrorKind::capacity},
+    {"Required partition not available", ErrorKind::capacity},
 };
+
+/// Returns true for the line in which sbatch answers. The lines beside it are those of a site, such
+/// as a greeting of its filter for jobs, or say more about the answer.
+bool is_answer_line(std::string_view line) {
+  constexpr std::string_view kMarks[] = {
+      "submission failed: ", "allocation failure: ", " to start at "};
+  return std::ranges::any_of(kMarks,
+                             [&](std::string_view mark) { return line.find(mark) != line.npos; });
+}
+
+/// The lines that a program of Slurm has written, printable.
+struct SlurmWords {
+  std::string answer{};  ///< The last line of an answer; empty without any line.
+  std::string others{};
+};
+
+SlurmWords words_in(std::string_view text) {
+  SlurmWords words;
+  for (std::string_view line : split(text, '\n')) {
+    while (line.ends_with('\r') || line.ends_with(' '))
+      line.remove_suffix(1);
+    if (line.empty()) continue;
+    std::string shown = printable(line, kLongestReason);
+    if (is_answer_line(line)) std::swap(words.answer, shown);
+    if (!shown.empty()) append_item(words.others, shown, "; ");
+  }
+  words.others.resize(std::min(words.others.size(), kLongestWarning));
+  return words;
+}
 
 /// Returns the kind of a refusal: remote for one with another reason.
 ErrorKind kind_of_refusal(std::string_view said) {
-  for (const RefusalRow& row : kRefusals)
-    if (said.find(row.phrase) != said.npos) return row.kind;
+  const SlurmWords words = words_in(said);
+  for (const std::string& text : {words.answer, words.others})
+    for (const RefusalRow& row : kRefusals)
+      if (text.find(row.phrase) != text.npos) return row.kind;
   return ErrorKind::remote;
 }
 
@@ -95,16 +136,15 @@ NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
 }
 
 std::string words_of_slurm(const std::string& text) {
-  return printable(text.substr(0, text.find('\n')), kLongestReason);
+  const SlurmWords words = words_in(text);
+  if (words.answer.empty() || words.others.empty()) return words.answer + words.others;
+  return words.answer + " (it also printed: " + words.others + ")";
 }
 
 std::string warning_of_slurm(const NodeAnswer& submission) {
-  constexpr std::size_t kLongestWarning = 2'000;
-  std::string warning;
-  for (const std::string_view line : split(submission.err, '\n'))
-    if (!line.empty()) append_item(warning, printable(line, kLongestReason), "; ");
+  const std::string warning = words_in(submission.err).others;
   if (warning.empty()) return {};
-  return "Slurm on " + submission.result.host.value + ": " + warning.substr(0, kLongestWarning);
+  return "Slurm on " + submission.result.host.value + ": " + warning;
 }
 
 std::optional<Error> failure_of_call(const NodeAnswer& answer) {

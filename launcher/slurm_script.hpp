@@ -31,7 +31,8 @@ bool is_unclear(const NodeAnswer& submission);
 /// success.
 std::optional<Error> failure_of_trial(const NodeAnswer& answer);
 
-/// Returns the first line of what Slurm has written, printable and of a limited length.
+/// Returns what Slurm has written, printable and of a limited length: first the line that has its
+/// answer, then all others, such as the greeting of a site.
 std::string words_of_slurm(const std::string& text);
 
 /// Returns what Slurm has written about a job that it took, such as fewer nodes than requested;

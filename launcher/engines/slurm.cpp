@@ -10,7 +10,6 @@
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "base/quote.hpp"
 #include "base/units.hpp"
 #include "launcher/engines/mpirun_words.hpp"
 #include "launcher/job_times.hpp"
@@ -19,9 +18,8 @@
 namespace fastgpu::launcher {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::string_view kForgotten = "FORGOTTEN";
+constexpr std::string_view kRequeued = "REQUEUED";
 
 /// Slurm's exit code of a batch script whose output file could not be opened.
 constexpr int kNoOutputFile = 53;
@@ -98,6 +96,13 @@ std::string known(std::string_view value) {
   return std::string(value);
 }
 
+/// Returns true once Slurm has put a job back into its queue, or has started it again. The ranks of
+/// its first run are still being ended before that.
+bool is_requeued(std::string_view line, std::string_view state) {
+  const std::string_view restarts = value_of(line, "Restarts").value_or("0");
+  return restarts != "0" && state != "COMPLETING";
+}
+
 SlurmJob parse_scontrol(std::string_view line) {
   const auto state = value_of(line, "JobState");
   const auto exit = value_of(line, "ExitCode");
@@ -108,6 +113,10 @@ SlurmJob parse_scontrol(std::string_view line) {
   job.nodes = known(value_of(line, "NodeList").value_or(""));
   job.batch = parse_exit(*exit);
   job.id = *id;
+  if (is_requeued(line, *state)) {
+    job.state = kRequeued;
+    job.phase = SlurmPhase::ended;
+  }
   return job;
 }
 
@@ -144,144 +153,10 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-class Script {
- public:
-  void option(const std::string& name, const std::string& value) {
-    if (!value.empty()) text_ += "#SBATCH --" + name + "=" + value + "\n";
-  }
-  void option(const std::string& name, std::optional<int> value) {
-    if (value) option(name, std::to_string(*value));
-  }
-  void line(const std::string& text) { text_ += text + "\n"; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_{"#!/bin/sh\n"};
-};
-
-/// Returns a time limit as "H:MM:SS".
-std::string slurm_time(std::chrono::milliseconds limit) {
-  const auto total = std::chrono::ceil<seconds>(limit).count();
-  const auto two = [](auto number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  return std::to_string(total / 3600) + ":" + two(total / 60 % 60) + ":" + two(total % 60);
-}
-
-void add_options(Script& script, const std::string& job_id, const JobSpec& spec) {
-  const std::string directory = job_directory(job_id);
-  const SlurmOptions& slurm = spec.slurm;
-  script.option("job-name", job_id);
-  script.option("output", directory + "/launcher.out");
-  script.option("error", directory + "/launcher.err");
-  script.option("open-mode", "append");
-  script.line("#SBATCH --no-requeue");
-  script.option("ntasks", slurm_ranks(spec));
-  script.option("nodes", slurm.nodes);
-  script.option("ntasks-per-node", spec.per_node);
-  script.option("cpus-per-task", slurm.cpus);
-  if (slurm.gpus)
-    script.option("gres", "gpu:" + (slurm.gpu_type.empty() ? "" : slurm.gpu_type + ":") +
-                              std::to_string(*slurm.gpus));
-  script.option("mem", slurm.memory);
-  script.option("mem-per-cpu", slurm.memory_per_cpu);
-  if (spec.timeout.count() > 0) script.option("time", slurm_time(spec.timeout));
-  script.option("partition", slurm.partition);
-  script.option("account", slurm.account);
-  script.option("qos", slurm.qos);
-  script.option("constraint", slurm.constraint);
-  script.option("reservation", slurm.reservation);
-  script.option("nodelist", slurm.nodelist);
-  script.option("exclude", slurm.exclude);
-  if (slurm.exclusive) script.line("#SBATCH --exclusive");
-}
-
-/// Names the ports of the job, which are free on the first node, and chooses the plugin of Slurm
-/// through which a program of MPI learns its place. Without one, each rank aborts in MPI_Init where
-/// the site has chosen none for all jobs. Other programs start sooner without a plugin.
-void add_start(Script& script, const SlurmOptions& slurm, const std::string& start_command) {
-  script.line("unset MASTER_PORT FASTGPU_COMM_MASTER_PORT uses_mpi");
-  script.line("eval \"$(" + start_command + ")\"");
-  script.line(R"(if [ -n "$MASTER_PORT" ]; then export MASTER_PORT FASTGPU_COMM_MASTER_PORT; fi)");
-  if (!slurm.mpi.empty()) return;
-  script.line(R"(if [ -n "$uses_mpi" ] && [ -z "$SLURM_MPI_TYPE" ] &&)");
-  script.line(R"(  scontrol show config | grep -q '^MpiDefault *= *none'; then)");
-  script.line(R"(  case $(srun --mpi=list 2>&1) in)");
-  script.line(R"(    *pmix*) export SLURM_MPI_TYPE=pmix ;;)");
-  script.line(R"(    *pmi2*) export SLURM_MPI_TYPE=pmi2 ;;)");
-  script.line(
-      "    *) echo \"fastgpu: the program uses MPI, and Slurm on $(hostname) has no plugin for it: "
-      "install pmix, or name another with slurm.mpi\" >&2 ;;");
-  script.line("  esac");
-  script.line("fi");
-}
-
-void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
-  script.line(home == SlurmHome::shared
-                  ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
-                  : R"(hosts=$(scontrol --oneliner show node "$SLURM_JOB_NODELIST" | )"
-                    R"(sed -n 's/.* NodeAddr=\([^ ]*\) .*/\1/p'))");
-  script.line("MASTER_ADDR=${hosts%%[!a-zA-Z0-9._-]*}");
-  script.line("FASTGPU_COMM_MASTER_ADDR=$MASTER_ADDR");
-  script.line("FASTGPU_NUM_NODES=$SLURM_JOB_NUM_NODES");
-  script.line("FASTGPU_NODE_IPS=$hosts");
-  script.line("OMP_NUM_THREADS=" + std::to_string(slurm.cpus.value_or(1)));
-  script.line(
-      "export MASTER_ADDR FASTGPU_COMM_MASTER_ADDR FASTGPU_NUM_NODES FASTGPU_NODE_IPS "
-      "OMP_NUM_THREADS");
-}
-
-/// Returns the program of each task: it names the node's place, and becomes the rank.
-std::string task_script(const JobSpec& spec, const std::string& rank_command) {
-  std::string script = "cd \"$HOME\" || exit 1\n";
-  script += "export NODE_RANK=$SLURM_NODEID GROUP_RANK=$SLURM_NODEID";
-  script += " FASTGPU_NODE_RANK=$SLURM_NODEID";
-  if (spec.per_node) script += " LOCAL_WORLD_SIZE=" + std::to_string(*spec.per_node);
-  return script + "\n" + rank_command;
-}
-
 /// Returns true for a job that Slurm or the timer of its batch script has ended.
 bool is_timeout(const SlurmJob& job) {
   const bool is_by_timer = job.batch.code == 0 && job.batch.signal == SIGXCPU;
   return is_by_timer || job.state == "TIMEOUT" || job.state == "DEADLINE";
-}
-
-/// Ends the ranks at the time that was asked for: Slurm's own limit is in whole minutes, and is not
-/// looked at more often than every half a minute.
-void start_timer(Script& script, const std::string& mark, std::chrono::milliseconds limit) {
-  const auto total = std::chrono::ceil<seconds>(limit).count();
-  script.line("(sleep " + std::to_string(total) + " & sleeps=$!");
-  script.line(R"(trap 'kill "$sleeps"; exit 0' TERM)");
-  script.line("wait \"$sleeps\"");
-  script.line(": > " + mark);
-  script.line(R"(scancel --signal=TERM "$SLURM_JOB_ID.0") &)");
-  script.line("timer=$!");
-}
-
-/// Stops the timer. If it has ended the ranks, the script ends by a signal that says so.
-void stop_timer(Script& script, const std::string& mark) {
-  script.line("kill \"$timer\" 2> /dev/null");
-  script.line("if [ -e " + mark + " ]; then kill -s XCPU $$; fi");
-}
-
-/// Returns the record of a success, as a format of printf with the places of the time and of the
-/// nodes.
-std::string record_of_success() {
-  std::string format;
-  for (const char c : to_text(agent::JobEnd{.host = "%s", .reason = {}}))
-    format += c == '\0' ? "\\0" : std::string(1, c);
-  constexpr std::string_view kNoTime = "ended=0";
-  return format.replace(format.find(kNoTime), kNoTime.size(), "ended=%s");
-}
-
-/// Records a success, and removes the secrets beside the record. The cause of another end is what
-/// Slurm reports.
-void end_well(Script& script, const std::string& directory) {
-  script.line("if [ \"$code\" = 0 ]; then");
-  script.line("  rm -f " + directory + "/" + agent::kVariables + " " + directory + "/" +
-              agent::kCommSecret);
-  script.line("  printf '" + record_of_success() +
-              "' \"$(date +%s%N)\" \"$SLURM_JOB_NODELIST\" > " + directory + "/status.batch");
-  script.line("  mv " + directory + "/status.batch " + directory + "/status");
-  script.line("fi");
 }
 
 /// Returns the outcome of a job that its user or Slurm has ended.
@@ -292,6 +167,13 @@ std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob
                       .exit_code = 130,
                       .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
                       .cause = JobEndCause::cancelled};
+  if (job.state == kRequeued)
+    return JobOutcome{.state = JobState::lost,
+                      .exit_code = 1,
+                      .reason =
+                          "Slurm ended it and put it back into its queue, from which it does not "
+                          "start again: run it once more",
+                      .cause = JobEndCause::preempted};
   if (is_timeout(job)) {
     const bool is_ours = report.timeout.count() > 0;
     return JobOutcome{.state = JobState::failed,
@@ -387,40 +269,11 @@ int slurm_ranks(const JobSpec& spec) {
   return ranks;
 }
 
-std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::string& rank_command, SlurmHome home,
-                               const std::string& comment, const std::string& start_command) {
-  Script script;
-  add_options(script, job_id, spec);
-  script.option("comment", comment);
-  script.line("cd \"$HOME\" || exit 1");
-  add_variables(script, spec.slurm, home);
-  if (!start_command.empty()) add_start(script, spec.slurm, start_command);
-  std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1"};
-  if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
-  if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));
-  srun.insert(srun.end(), {"/bin/sh", "-c", task_script(spec, rank_command)});
-  const std::string mark = job_directory(job_id) + "/timed-out";
-  const bool has_timer = spec.timeout.count() > 0;
-  if (has_timer) start_timer(script, mark, spec.timeout);
-  script.line(shell_join(srun));
-  script.line("code=$?");
-  if (has_timer) stop_timer(script, mark);
-  script.line("echo \"$code $SLURM_JOB_NODELIST\" > " + job_directory(job_id) + "/" +
-              agent::kBatchEnd);
-  end_well(script, job_directory(job_id));
-  script.line("exit \"$code\"");
-  return script.take();
-}
-
-std::vector<std::string> slurm_rank_variables(const JobSpec& spec) {
-  std::vector<std::string> variables;
-  const bool is_set = std::ranges::any_of(spec.environment, [](const std::string& assignment) {
-    return assignment.starts_with("PYTHONUNBUFFERED=");
-  });
-  if (!is_set) variables.emplace_back("PYTHONUNBUFFERED=1");
-  variables.insert(variables.end(), spec.environment.begin(), spec.environment.end());
-  return variables;
+std::string idle_reason(const SlurmJob& job) {
+  if (job.state == "SUSPENDED") return "is suspended in Slurm";
+  if (job.state == "STOPPED") return "is stopped in Slurm";
+  if (job.phase != SlurmPhase::waiting) return {};
+  return "waits in Slurm's queue" + (job.reason.empty() ? "" : " (" + job.reason + ")");
 }
 
 std::string parse_sbatch(std::string_view text) {

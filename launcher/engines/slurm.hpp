@@ -1,4 +1,4 @@
-// Slurm: the batch script of a job, and what Slurm reports about it. Pure.
+// Slurm: the words of its options, and what it reports about a job. Pure.
 #pragma once
 
 #include <chrono>
@@ -22,24 +22,6 @@ std::string checked_slurm_word(const std::string& text, std::string_view more = 
 /// ErrorKind::usage if the job has neither.
 int slurm_ranks(const JobSpec& spec);
 
-/// The home directory of the nodes of Slurm: shared with the node that submits, or one for each.
-/// Nodes on which fastgpu has set Slurm up have one each.
-enum class SlurmHome : std::uint8_t { shared, separate };
-
-/// Returns the batch script: it starts one process for each rank by srun, a shell that runs
-/// `rank_command`, and records a success where those that follow the job find it. All
-/// paths in it are relative to the home directory. The texts of `spec.slurm` are words. Without a
-/// shared home directory, the ranks get the addresses of nodes instead of their names. `comment` is
-/// a word by which the job is found in Slurm's queue; empty for none. `start_command` runs before
-/// the ranks start: see NodeCommands::slurm_start(); empty for none.
-std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
-                               const std::string& rank_command, SlurmHome home = SlurmHome::shared,
-                               const std::string& comment = {},
-                               const std::string& start_command = {});
-
-/// Returns the variables of the user and those that depend on no node, for the file of the ranks.
-std::vector<std::string> slurm_rank_variables(const JobSpec& spec);
-
 /// Returns Slurm's number of the job from the answer of `sbatch --parsable`: "12" or "12;cluster".
 /// Throws remote for anything else.
 std::string parse_sbatch(std::string_view text);
@@ -56,9 +38,14 @@ struct SlurmJob {
   std::string id{};             ///< Slurm's number of the job; empty if the answer lacks it.
 };
 
-/// Parses the answer of the script slurm_state: a line that names its source, `scontrol`, `sacct`
-/// or `batch`, and the lines of that program. Throws remote, showing the input, for anything else
-/// and for states that are unknown.
+/// Returns why a job makes no progress: "waits in Slurm's queue (Resources)", "is suspended in
+/// Slurm"; empty for a job that runs or has ended.
+std::string idle_reason(const SlurmJob& job);
+
+/// Parses the answer of slurm.sh about a job: a line that names its source, `scontrol`, `sacct`
+/// or `batch`, and the lines of that program. A job that Slurm has put back into its queue after it
+/// had started has ended, with the state "REQUEUED": its batch script runs once. Throws remote,
+/// showing the input, for anything else and for states that are unknown.
 SlurmJob parse_slurm_job(std::string_view text);
 
 /// Returns a job that Slurm does not know any more: its ranks alone show how it ended.

@@ -19,6 +19,8 @@ action=$1
 place=/var/lib/fastgpu-slurm
 cluster=${2:-$(cat "$place/cluster")}
 usual=/etc/slurm/slurm.conf
+# shellcheck disable=SC2154   # Of slurm_environment.sh.
+eval "$forget_slurm_options"
 SLURM_CONF=$place/slurm.conf
 export SLURM_CONF
 fail() { printf '%s\n' "$1" >&2; exit 1; }

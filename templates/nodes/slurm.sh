@@ -12,7 +12,11 @@ if ! command -v sbatch > /dev/null 2>&1; then
   echo 'sbatch is missing' >&2
   exit 7
 fi
+# shellcheck disable=SC2154   # Of slurm_environment.sh.
+eval "$forget_slurm_options"
 cd "$HOME" || exit 1
+
+# Each answer of Slurm is read line by line: a site's wrapper or filter may print more.
 
 # Finds a job whose submission had no answer: its comment is in the queue alone. Returns 1 if it is not there.
 find_in_queue() {
@@ -21,13 +25,14 @@ find_in_queue() {
     printf '%s\n' "$queue" >&2
     exit 4
   fi
-  printf '%s\n' "$queue" | sed -n "s/^\([0-9]*\) $comment\$/\1/p" > "$job/batch-id.found.$$"
-  if [ -n "$comment" ] && [ -s "$job/batch-id.found.$$" ]; then
-    mv "$job/batch-id.found.$$" "$job/batch-id"
-    return 0
-  fi
-  rm -f "$job/batch-id.found.$$"
-  return 1
+  [ -n "$comment" ] || return 1
+  note_id "$(printf '%s\n' "$queue" | sed -n "s/^\([0-9][0-9]*\) $comment\$/\1/p" | head -n 1)"
+}
+
+# Records Slurm's number of the job. Returns 1 for an empty one.
+note_id() {
+  [ -n "$1" ] || return 1
+  printf '%s\n' "$1" > "$job/batch-id.part.$$" && mv "$job/batch-id.part.$$" "$job/batch-id"
 }
 
 is_submitted() {
@@ -35,8 +40,35 @@ is_submitted() {
 }
 
 find_id() {
-  is_submitted || exit 3
-  id=$(cut -d ';' -f 1 "$job/batch-id")
+  if is_submitted; then
+    id=$(cut -d ';' -f 1 "$job/batch-id")
+    return
+  fi
+  [ -e "$job/taken" ] || exit 3
+  has_script_ended || complain_without_id
+  print_batch_end
+  exit 0
+}
+
+# Records the number that sbatch has printed, as one line "NUMBER" or "NUMBER;CLUSTER". If there is none, or several, the
+# job is looked for in the queue.
+take_answer() {
+  mv "$job/batch-id.part" "$job/taken" || exit 4
+  ids=$(sed -n 's/^\([0-9][0-9]*\)\(;[^ ]*\)\{0,1\}$/\1/p' "$job/taken")
+  case $ids in
+    '' | *[!0-9]*) find_in_queue || complain_without_id ;;
+    *) note_id "$ids" || exit 4 ;;
+  esac
+  rm -f "$job/taken"
+}
+
+# Ends this script for a job that Slurm has taken, and that may run.
+complain_without_id() {
+  {
+    printf '%s' 'sbatch took the job, but its number is not in its answer, and the comment of the job is not in the queue: '
+    tail -n 5 "$job/taken" | tr '\n' ' '
+  } >&2
+  exit 4
 }
 
 # Slurm looks at its queue once a second, and at once when a job ends where fastgpu has set it up. There the job is
@@ -46,25 +78,23 @@ submit_job() {
   if [ -e /var/lib/fastgpu-slurm/slurm.conf ]; then
     code=0
     # shellcheck disable=SC2016
-    salloc --quiet --immediate --job-name=fastgpu-submit --ntasks=1 --time=1 sh -c 'unset SLURM_CLUSTER_NAME \
-      SLURM_CPUS_ON_NODE SLURM_JOBID SLURM_JOB_ACCOUNT SLURM_JOB_CPUS_PER_NODE SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST \
-      SLURM_JOB_NUM_NODES SLURM_JOB_PARTITION SLURM_JOB_QOS SLURM_NNODES SLURM_NODELIST SLURM_NODE_ALIASES SLURM_NPROCS \
-      SLURM_NTASKS SLURM_SUBMIT_DIR SLURM_SUBMIT_HOST SLURM_TASKS_PER_NODE
+    salloc --quiet --immediate --job-name=fastgpu-submit --ntasks=1 --time=1 sh -c "$forget_slurm_options"'
       exec sbatch --parsable "$1/batch" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" > /dev/null 2>&1 < /dev/null || code=$?
     [ ! -e "$job/submit-error" ] || return "$code"
   fi
   sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"
 }
 
-# Decides after an error of sbatch whether Slurm has the job.
+# Decides after an error of sbatch whether Slurm has the job. What a site prints beside the reason does not count.
 look_after_error() {
-  case $(cat "$job/submit-error") in
+  case $(grep 'submission failed: ' "$job/submit-error" || grep 'fatal: ' "$job/submit-error") in
     *'connect failure'*) ;; # Nothing was sent.
     *'timed out'* | *'send failure'* | *'receive failure'* | *'shutdown failure'* | *'Zero Bytes'*)
       find_in_queue && return
       cat "$job/submit-error" >&2
       exit 4
       ;;
+    '') if find_in_queue; then return; fi ;; # Not sbatch has failed, but what called it, or it was killed.
   esac
   cat "$job/submit-error" >&2
   rm -f "$job/submitting"
@@ -74,11 +104,11 @@ look_after_error() {
 # Prints what the controller knows. Returns 1 if it does not know the job.
 ask_controller() {
   if answer=$(scontrol --oneliner show job "$id" 2>&1); then
-    printf '%s\n' "$answer"
-    return 0
+    if printf '%s\n' "$answer" | grep "^JobId=$id "; then return 0; fi
+    set -- 'scontrol prints no line of the job: '
   fi
   case $answer in *'Invalid job id'*) return 1 ;; esac
-  printf '%s\n' "$answer" >&2
+  printf '%s%s\n' "${1-}" "$answer" >&2
   exit 4
 }
 
@@ -86,13 +116,15 @@ ask_controller() {
 print_state() {
   if answer=$(ask_controller); then
     printf 'scontrol\n%s\n' "$answer"
+    # What reads this takes such a job for one that has ended, and its batch script ends itself.
+    if is_requeued "$answer" && has_not_ended "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
     return 0
   else
     code=$?
     [ "$code" = 1 ] || exit "$code"
   fi
   if answer=$(sacct --allocations --noheader --parsable2 --jobs="$id" \
-    --format=JobID,State,ExitCode,NodeList 2> /dev/null) && [ -n "$answer" ]; then
+    --format=JobID,State,ExitCode,NodeList 2> /dev/null | grep "^$id|"); then
     printf 'sacct\n%s\n' "$answer"
     return 0
   fi
@@ -113,10 +145,46 @@ has_not_ended() {  # $1: what the controller knows.
   return 1
 }
 
+# True once Slurm has put the job back into its queue, or has started it again.
+is_requeued() {  # $1: what the controller knows.
+  case " $1 " in
+    *' Restarts=0 '* | *' JobState=COMPLETING '*) return 1 ;;
+    *' Restarts='*) return 0 ;;
+  esac
+  return 1
+}
+
 has_script_ended() { [ -s "$job/batch-end" ]; }
 
 # True once the batch script has ended with 0, which is here if it ran on this node or in the same home directory.
 has_succeeded() { has_script_ended && read -r code _ < "$job/batch-end" && [ "$code" = 0 ]; }
+
+# Cancels the job, and returns once the controller has seen its end, or does not know it. Else exits with 4 or 6.
+cancel_id() {
+  if ! answer=$(scancel "$id" 2>&1); then
+    case $answer in
+      *'Invalid job id'* | *'already complet'*) ;;
+      *)
+        printf '%s\n' "$answer" >&2
+        exit 4
+        ;;
+    esac
+  fi
+  end=$(($(date +%s) + seconds))
+  while :; do
+    code=0
+    answer=$(ask_controller 2>&1) || code=$?
+    case $code in
+      0) has_not_ended "$answer" || return 0 ;;
+      1) return 0 ;;
+    esac
+    [ "$(date +%s)" -lt "$end" ] || break
+    sleep 0.2
+  done
+  if [ "$code" = 0 ]; then exit 6; fi
+  printf '%s\n' "$answer" >&2
+  exit "$code"
+}
 
 case $action in
   test)
@@ -126,15 +194,15 @@ case $action in
     if [ ! -s "$job/batch-id" ] && [ ! -e "$job/stopped" ]; then
       : > "$job/submitting"
       if submit_job; then
-        mv "$job/batch-id.part" "$job/batch-id"
         cat "$job/submit-error" >&2 # Its warnings.
+        take_answer
       else
         look_after_error
       fi
     fi
     find_id
     # Another fastgpu may have stopped the job meanwhile.
-    if [ -e "$job/stopped" ]; then scancel "$id"; fi
+    if [ -e "$job/stopped" ]; then scancel "$id" >&2; fi
     cat "$job/batch-id"
     ;;
   state)
@@ -152,7 +220,7 @@ case $action in
       fi
       # The controller alone knows the cause of a bad end. It hears of the script's end soon.
       if has_script_ended || [ "$look" -ge "$next" ]; then
-        if ! answer=$(ask_controller) || ! has_not_ended "$answer"; then break; fi
+        if ! answer=$(ask_controller) || ! has_not_ended "$answer" || is_requeued "$answer"; then break; fi
         next=$((2 * look + 2))
       fi
       sleep "$4"
@@ -163,22 +231,9 @@ case $action in
     ;;
   cancel)
     mkdir -p "$job" && : > "$job/stopped" || exit 1
-    is_submitted || exit 0
+    [ -e "$job/taken" ] || is_submitted || exit 0
     find_id
-    if ! answer=$(scancel "$id" 2>&1); then
-      case $answer in
-        *'Invalid job id'* | *'already complet'*) ;;
-        *)
-          printf '%s\n' "$answer" >&2
-          exit 4
-          ;;
-      esac
-    fi
-    end=$(($(date +%s) + seconds))
-    while answer=$(ask_controller) && has_not_ended "$answer"; do
-      if [ "$(date +%s)" -ge "$end" ]; then exit 6; fi
-      sleep 0.2
-    done
+    cancel_id
     rm -f "$job/variables" "$job/comm-secret"
     ;;
   end)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/engines/slurm_batch.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -60,6 +61,9 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   CHECK(has_line(plain, "#SBATCH --output=.fastgpu/jobs/train-1/launcher.out"));
   CHECK(has_line(plain, "#SBATCH --error=.fastgpu/jobs/train-1/launcher.err"));
   CHECK(has_line(plain, "#SBATCH --ntasks=4"));
+  // The ranks need the variables of the batch script, also where the site keeps them back.
+  CHECK(has_line(plain, "#SBATCH --export=ALL"));
+  CHECK(plain.find("\nsrun --kill-on-bad-exit=1 --export=ALL /bin/sh -c ") != std::string::npos);
   for (const char* absent : {"--nodes", "--gres", "--time", "--partition", "--account", "--qos",
                              "--cpus-per-task", "--ntasks-per-node", "--mpi", "scancel"})
     CHECK(plain.find(absent) == std::string::npos);
@@ -80,7 +84,8 @@ TEST_CASE("a batch script holds what the job asks for, and nothing else") {
         "#SBATCH --account=ab12", "#SBATCH --qos=high", "OMP_NUM_THREADS=6",
         "(sleep 3724 & sleeps=$!"})
     CHECK_MESSAGE(has_line(full, line), line);
-  CHECK(full.find("srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task=6 /bin/sh -c ") !=
+  CHECK(full.find(
+            "srun --kill-on-bad-exit=1 --export=ALL --mpi=pmix --cpus-per-task=6 /bin/sh -c ") !=
         std::string::npos);
   CHECK(full.find("LOCAL_WORLD_SIZE=2") != std::string::npos);
 
@@ -180,6 +185,43 @@ TEST_CASE("a job is read from scontrol") {
   CHECK(over.phase == SlurmPhase::ended);
   CHECK(over.batch.code == 3);
   CHECK(over.nodes == "n[1-2]");
+}
+
+TEST_CASE("a job that Slurm has put back into its queue has ended") {
+  for (const char* state : {"PENDING", "RUNNING", "REQUEUED", "COMPLETED", "FAILED"}) {
+    CAPTURE(state);
+    const std::string line = "scontrol\nJobId=7 JobState=" + std::string(state) +
+                             " Reason=BeginTime Requeue=1 Restarts=1 ExitCode=0:0 NodeList=n1\n";
+    const SlurmJob job = parse_slurm_job(line);
+    CHECK(job.phase == SlurmPhase::ended);
+    const JobOutcome outcome =
+        decide_slurm(report_of_two({.code = 0, .signal = 15}, {.code = 0, .signal = 15}), job);
+    CHECK(outcome.state == state::JobState::lost);
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.reason ==
+          "Slurm ended it and put it back into its queue, from which it does not start again: run "
+          "it once more");
+    CHECK(slurm_job_end(job, 1).how.code != 0);
+  }
+  CHECK(parse_slurm_job("scontrol\nJobId=7 JobState=RUNNING Restarts=0 ExitCode=0:0\n").phase ==
+        SlurmPhase::running);
+  CHECK(parse_slurm_job("scontrol\nJobId=7 JobState=COMPLETING Restarts=1 ExitCode=0:15\n").phase ==
+        SlurmPhase::running);
+  JobSpec spec = slurm_spec();
+  spec.ranks = 1;
+  const std::string script = slurm_batch_script("train-1", spec, kRankCommand);
+  CHECK(script.find("\nif [ \"${SLURM_RESTART_COUNT:-0}\" -gt 0 ]; then\n") < script.find("srun "));
+}
+
+TEST_CASE("a job that makes no progress has a reason") {
+  const auto reason_in = [](const std::string& words) {
+    return idle_reason(parse_slurm_job("scontrol\nJobId=7 " + words + " ExitCode=0:0\n"));
+  };
+  CHECK(reason_in("JobState=PENDING Reason=Priority") == "waits in Slurm's queue (Priority)");
+  CHECK(reason_in("JobState=SUSPENDED Reason=None") == "is suspended in Slurm");
+  CHECK(reason_in("JobState=STOPPED Reason=None") == "is stopped in Slurm");
+  CHECK(reason_in("JobState=RUNNING Reason=None").empty());
+  CHECK(reason_in("JobState=COMPLETED Reason=None").empty());
 }
 
 TEST_CASE("a job that the controller has forgotten is read from sacct or from its own note") {

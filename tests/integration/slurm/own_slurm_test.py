@@ -24,7 +24,8 @@ from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_tr
 
 PLACE = pathlib.Path("/var/lib/fastgpu-slurm")
 USUAL = pathlib.Path("/etc/slurm/slurm.conf")
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "templates/nodes/set_up_slurm.sh"
+NODES = pathlib.Path(__file__).resolve().parents[3] / "templates/nodes"
+SCRIPT = "".join((NODES / name).read_text() for name in ("slurm_environment.sh", "set_up_slurm.sh"))
 REMOVAL = f"sudo sh {PLACE}/set_up remove"
 INSIDE = ["nsenter", "--mount", "--pid", "--net"]
 PROGRAMS = {"slurmctld", "slurmd", "slurmstepd", "munged"}
@@ -185,6 +186,66 @@ def test_a_program_of_mpi_finds_its_ranks_without_a_word_about_the_plugin(user):
     assert_equal(lines, ["0 of 2", "1 of 2"], done.err)
 
 
+WRAPPER = """cat > /usr/local/bin/sbatch << 'EOF'
+#!/bin/sh
+echo "Welcome to the Site Supercomputer"
+echo "--> Verifying valid submit host...OK"
+exec /usr/bin/sbatch "$@"
+EOF
+chmod 755 /usr/local/bin/sbatch
+cat > .bashrc << 'EOF'
+export SBATCH_PARTITION=high SBATCH_ACCOUNT=other SBATCH_TIMELIMIT=1 SBATCH_JOB_NAME=zz
+export SBATCH_REQUEUE=1 SBATCH_ARRAY_INX=1-2 SBATCH_EXPORT=NONE SLURM_EXPORT_ENV=NONE
+export SALLOC_PARTITION=high SCANCEL_STATE=PENDING SQUEUE_PARTITION=high SLURM_TIME_FORMAT=relative
+EOF
+"""
+ASK = "env -i PATH=$PATH"  # A shell of the node reads .bashrc.
+
+
+def number_in_slurm(user, job):
+    described = json.loads(user.run("describe", "job", job, "-o", "json").out)
+    return described["spec"]["engine_job"]
+
+
+def test_a_wrapper_of_the_site_and_variables_of_the_login_change_nothing(user):
+    create(user)
+    on_node(user, 0, WRAPPER)
+    words = ["-np", "2", "--set", "slurm.nodes=2", "--timeout", "10m"]
+    done = run_job(user, "wrapped", ["sh", "-c", "echo $RANK of $WORLD_SIZE"], *words)
+    assert_equal(sorted(done.out.decode().splitlines()), ["[0] 0 of 2", "[1] 1 of 2"], done.err)
+    number = number_in_slurm(user, "wrapped")
+    made = on_node(user, 0, f"{ASK} scontrol -o show job {number}")
+    for part in ("JobName=wrapped-1 ", "Partition=fastgpu ", "TimeLimit=00:10:00 ", "Requeue=0 "):
+        assert_in(part, made)
+    job = run_job(user, "long", ["sleep", "600"], *words, "--detach").out.decode().strip()
+    user.run("cancel", "job", job)
+    assert_equal(on_node(user, 0, f"{ASK} squeue -h"), "")
+
+
+def test_a_job_that_slurm_suspends_or_starts_again_has_a_reason(user):
+    create(user)
+    program = ["sh", "-c", "echo up >> ran; exec sleep 600"]
+    words = ["-np", "2", "--set", "slurm.nodes=2", "--detach"]
+    job = run_job(user, "again", program, *words).out.decode().strip()
+
+    def reason():
+        return json.loads(user.run("describe", "job", job, "-o", "json").out)["reason"]
+
+    number = number_in_slurm(user, job)
+    assert_true(cli_user.within(60, lambda: "up" in on_node(user, 1, "cat ran || :")), "no start")
+    on_node(user, 0, f"scontrol suspend {number}")
+    assert_true(cli_user.within(30, lambda: reason() == "is suspended in Slurm"), reason())
+    assert_in("is suspended in Slurm", user.run("get", "jobs", "-o", "wide").out.decode())
+    on_node(user, 0, f"scontrol resume {number}")
+    assert_true(cli_user.within(30, lambda: reason() == ""), reason())
+
+    on_node(user, 0, f"scontrol update JobId={number} Requeue=1 && scontrol requeue {number}")
+    ended = user.run("wait", "job", job, code=1).err
+    assert_in("Slurm ended it and put it back into its queue", ended)
+    assert_true(cli_user.within(60, lambda: on_node(user, 0, "squeue -h") == ""), "it stays")
+    assert_equal(on_node(user, 1, "cat ran"), "up\n")
+
+
 def test_a_job_starts_before_slurm_looks_at_its_queue_by_itself(user):
     create(user, nodes=1)
     waits = []
@@ -267,7 +328,7 @@ def test_a_plan_names_the_step_and_detached_creations_are_refused(user):
 def test_a_user_without_root_is_named(user):
     done = subprocess.run(
         ["setpriv", "--reuid", "65534", "--clear-groups", "sh", "-s", "prepare", "c", "head", "x"],
-        input=SCRIPT.read_text(),
+        input=SCRIPT,
         capture_output=True,
         text=True,
         check=False,
@@ -327,8 +388,7 @@ def test_a_user_without_root_learns_whether_slurm_is_there(user):
         words = ["setpriv", "--reuid", "65534", "--clear-groups", "sh", "-s", "has", "c"]
 
         def ask():
-            script = SCRIPT.read_text()
-            return subprocess.run(words, input=script, text=True, check=False).returncode
+            return subprocess.run(words, input=SCRIPT, text=True, check=False).returncode
 
         assert_equal(ask(), 3)
         PLACE.chmod(0o755)

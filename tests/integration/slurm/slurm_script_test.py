@@ -1,0 +1,215 @@
+"""The script that calls Slurm's programs, where programs play a site: slurm_script_test.py [TEST]
+
+They print more than they should, or obey variables of the login. Needs no Slurm.
+"""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import suite
+from suite import assert_equal, assert_in, assert_not_in, assert_true
+
+NODES = pathlib.Path(__file__).resolve().parents[3] / "templates/nodes"
+JOB = ".fastgpu/jobs/train-1"
+COMMENT = "fastgpu-00112233445566778899aabbccddeeff"
+GREETING = 'echo "Welcome to the Site"; echo "--> Verifying valid submit host...OK"'
+RUNNING = "JobId=37 JobName=train-1 JobState=RUNNING Reason=None ExitCode=0:0 NodeList=n1"
+CANCELLED = RUNNING.replace("RUNNING", "CANCELLED")
+LOGIN = {
+    "SBATCH_PARTITION": "high",
+    "SBATCH_EXPORT": "NONE",
+    "SBATCH_ARRAY_INX": "1-2",
+    "SALLOC_PARTITION": "high",
+    "SLURM_EXPORT_ENV": "NONE",
+    "SLURM_TIME_FORMAT": "relative",
+    "SQUEUE_PARTITION": "high",
+    "SCANCEL_STATE": "PENDING",
+    "SCONTROL_FEDERATION": "1",
+    "SACCT_FORMAT": "JobID",
+}
+WHERE_SLURM_IS = {"SLURM_CONF": "/opt/slurm.conf", "SLURM_CLUSTERS": "east"}
+
+
+class Head:
+    """A home directory with a job in it, and programs of Slurm that are small shell scripts."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.job = folder / JOB
+        self.job.mkdir(parents=True)
+        (self.job / "batch").write_text(f"#!/bin/sh\n#SBATCH --comment={COMMENT}\n")
+        (folder / "bin").mkdir()
+        self.play(
+            sbatch="echo 37",
+            squeue=f"echo '37 {COMMENT}'",
+            scontrol=f"echo '{RUNNING}'",
+            scancel=":",
+        )
+
+    def play(self, **programs):
+        for name, script in programs.items():
+            path = self.folder / "bin" / name
+            note = f'echo "{name} $*" >> "$HOME/calls"; env >> "$HOME/{name}-saw"'
+            path.write_text(f"#!/bin/sh\n{note}\n{script}\n")
+            path.chmod(0o755)
+
+    def call(self, action, *words, code=0, environment=None):
+        names = ("slurm_environment.sh", "slurm.sh")
+        script = "".join((NODES / name).read_text() for name in names)
+        path = f"{self.folder}/bin:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["/bin/sh", "-c", script, "sh", action, JOB, *words],
+            env={"HOME": str(self.folder), "PATH": path, **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert_equal(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def called(self, program):
+        """Returns the words of each call of the program."""
+        lines = (self.folder / "calls").read_text().splitlines()
+        return [line.split()[1:] for line in lines if line.split()[0] == program]
+
+    def cancel(self, code=0):
+        """Cancels the job. Slurm knows the number 37 alone."""
+        known = '[ "$*" = 37 ] || { echo "Invalid job id $*" >&2; exit 1; }; touch "$HOME/ended"'
+        state = f"if [ -e \"$HOME/ended\" ]; then echo '{CANCELLED}'; else echo '{RUNNING}'; fi"
+        self.play(scancel=known, scontrol=state)
+        self.call("cancel", "1", code=code)
+        return (self.folder / "ended").exists()
+
+
+@contextlib.contextmanager
+def head(_):
+    with tempfile.TemporaryDirectory(prefix="fastgpu-slurm-") as folder:
+        yield Head(pathlib.Path(folder))
+
+
+def test_variables_of_the_login_do_not_reach_the_programs(head):
+    head.play(sacct="echo '37|COMPLETED|0:0|n1'")
+    environment = {**LOGIN, **WHERE_SLURM_IS, "SLURM_MPI_TYPE": "pmix", "HPC_ACCOUNT": "mine"}
+    head.call("test", environment=environment)
+    head.call("submit", environment=environment)
+    (head.job / "batch-id").unlink()
+    head.call("state", environment=environment)
+    head.play(scontrol="echo 'Invalid job id specified' >&2; exit 1")
+    head.call("state", environment=environment)
+    head.call("cancel", "1", environment=environment)
+    for program in ("sbatch", "squeue", "scontrol", "sacct", "scancel"):
+        saw = (head.folder / f"{program}-saw").read_text()
+        for name in LOGIN:
+            assert_not_in(f"{name}=", saw, program)
+        for line in ("SLURM_CONF=/opt/slurm.conf", "SLURM_CLUSTERS=east", "HPC_ACCOUNT=mine"):
+            assert_in(line, saw, program)
+        assert_in("SLURM_MPI_TYPE=pmix", saw)
+
+
+def test_the_number_is_found_among_other_lines(head):
+    head.play(squeue="exit 1")
+    for script in ("echo 37", "echo '37;east'", f"{GREETING}; echo 37", f"echo 37; {GREETING}"):
+        (head.job / "batch-id").unlink(missing_ok=True)
+        head.play(sbatch=script)
+        assert_equal(head.call("submit").stdout, "37\n", script)
+    assert_true(head.cancel(), "the job runs on")
+
+
+def test_an_answer_without_one_number_is_completed_from_the_queue(head):
+    for script in (GREETING, "echo 'Submitted batch job 37'", "echo 2026; echo 37"):
+        (head.job / "batch-id").unlink(missing_ok=True)
+        head.play(sbatch=script, squeue=f"{GREETING}; echo '36 x'; echo '37 {COMMENT}'")
+        assert_equal(head.call("submit").stdout, "37\n", script)
+        assert_true(head.cancel(), "the job runs on")
+
+
+def test_a_job_without_a_number_is_not_taken_for_one_that_is_not_there(head):
+    head.play(sbatch=GREETING, squeue="echo '37 changed-by-the-site'")
+    assert_in("Verifying", head.call("submit", code=4).stderr)
+    assert_in("its number is not in its answer", head.call("state", code=4).stderr)
+    head.cancel(code=4)
+    # The queue may have it later.
+    head.play(squeue=f"echo '37 {COMMENT}'")
+    assert_true(head.cancel(), "the job runs on")
+    assert_in("CANCELLED", head.call("state").stdout)
+
+
+def test_a_job_without_a_number_ends_with_its_batch_script(head):
+    head.play(sbatch=GREETING, squeue=":")
+    head.call("submit", code=4)
+    (head.job / "batch-end").write_text("0 n[1-2]\n")
+    assert_equal(head.call("state").stdout, "batch\n0 n[1-2]\n")
+    assert_equal(head.call("await", "1", "0").stdout, "batch\n0 n[1-2]\n")
+    head.call("cancel", "1")
+
+
+def test_a_wrapper_that_fails_after_the_submission_leaves_the_job_known(head):
+    for script in ("echo 37; exit 1", "echo 'site: no quota file' >&2; exit 1", "kill -KILL $$"):
+        (head.job / "batch-id").unlink(missing_ok=True)
+        head.play(sbatch=script)
+        assert_equal(head.call("submit").stdout, "37\n", script)
+
+
+def test_a_refusal_is_one_whatever_the_site_prints_beside_it(head):
+    greeting = "sbatch: error: Sessions that timed out are closed"
+    reason = "sbatch: error: Batch job submission failed: Invalid account"
+    head.play(sbatch=f'echo "{greeting}" >&2; echo "{reason}" >&2; exit 1', squeue="exit 1")
+    refused = head.call("submit", code=1)
+    assert_equal(refused.stderr.splitlines(), [greeting, reason])
+    head.call("cancel", "1")
+    assert_equal(len(head.called("scancel")), 0)
+
+
+def test_the_state_is_the_line_of_the_job(head):
+    head.call("submit")
+    head.play(scontrol=f"{GREETING}; echo '{RUNNING}'; echo bye")
+    assert_equal(head.call("state").stdout, f"scontrol\n{RUNNING}\n")
+    waiting = head.call("await", "1", "0", code=6)
+    assert_in(waiting.stdout, ("", f"scontrol\n{RUNNING}\n"))
+    head.play(scontrol=GREETING)
+    assert_in("no line of the job: Welcome", head.call("state", code=4).stderr)
+    head.play(
+        scontrol="echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1",
+        sacct=f"{GREETING}; echo '37|COMPLETED|0:0|n1'",
+    )
+    assert_equal(head.call("state").stdout, "sacct\n37|COMPLETED|0:0|n1\n")
+    head.play(sacct=GREETING)
+    head.call("state", code=5)
+
+
+def test_a_job_that_slurm_puts_back_into_its_queue_is_cancelled(head):
+    head.call("submit")
+    again = RUNNING.replace("ExitCode", "Requeue=1 Restarts=1 ExitCode").replace(
+        "RUNNING", "PENDING"
+    )
+    head.play(scontrol=f"echo '{again}'")
+    for words in (("state",), ("await", "5", "0.01")):
+        (head.folder / "calls").unlink()
+        assert_equal(head.call(*words).stdout, f"scontrol\n{again}\n")
+        assert_equal(head.called("scancel"), [["37"]])
+    # The ranks of the first run have not ended yet.
+    (head.folder / "calls").unlink()
+    again = again.replace("PENDING", "COMPLETING")
+    head.play(scontrol=f"echo '{again}'")
+    assert_equal(head.call("state").stdout, f"scontrol\n{again}\n")
+    head.call("await", "5", "0.01", code=6)
+    assert_equal(head.called("scancel"), [])
+
+
+def test_a_cancel_is_done_once_the_controller_has_seen_the_end(head):
+    head.call("submit")
+    head.play(scontrol="echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1")
+    assert_in("connect failure", head.call("cancel", "1", code=4).stderr)
+    head.play(scontrol=f"echo '{RUNNING}'")
+    head.call("cancel", "1", code=6)
+    assert_true(head.cancel())
+
+
+if __name__ == "__main__":
+    suite.main(suite.tests_of(globals()), head, sys.argv[1:])
