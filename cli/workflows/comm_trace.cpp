@@ -68,7 +68,7 @@ std::optional<TraceEvent> event_in(const json& event) {
                     .length = *length};
 }
 
-/// Returns true for the lines of a file that are right although they are no events.
+/// Returns true for lines that a right file has besides its events.
 bool is_frame(std::string_view line) {
   return line.empty() || line.starts_with("{\"displayTimeUnit\"");
 }

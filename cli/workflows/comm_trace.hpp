@@ -30,7 +30,7 @@ struct RankTrace {
   std::string node{};
   std::uint64_t size = 0;        ///< The bytes of the file.
   std::uint64_t bytes_read = 0;  ///< The bytes at its end that were read.
-  std::size_t unread_lines = 0;  ///< Lines that are no events, without an incomplete first one.
+  std::size_t unread_lines = 0;  ///< Lines without an event, but for an incomplete first one.
   std::vector<TraceEvent> events{};
 
   bool is_whole() const noexcept { return bytes_read >= size; }

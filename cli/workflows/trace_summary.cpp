@@ -71,8 +71,8 @@ std::vector<std::vector<RankEvent>> shared_operations(std::span<const RankTrace>
   return out;
 }
 
-/// Returns the wait of each rank in an operation. It is no longer than the operation: clocks may
-/// differ.
+/// Returns the wait of each rank in an operation. It is at most as long as the operation: clocks
+/// may differ.
 std::vector<StepWait> waits_in(const std::vector<RankEvent>& events) {
   const RankEvent& last =
       *std::ranges::max_element(events, {}, [](const RankEvent& one) { return one.event->began; });

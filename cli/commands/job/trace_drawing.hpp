@@ -18,7 +18,7 @@ struct TraceWindow {
   std::uint32_t first_step = 0;
   std::uint32_t last_step = 0;
   std::int64_t began = 0;
-  std::int64_t ended = 0;  ///< After `began`, unless there are no steps.
+  std::int64_t ended = 0;  ///< After `began`; equal to it without steps.
 };
 
 /// An event, or several short ones of the same name and step that are drawn as one.
