@@ -22,7 +22,7 @@ class Beats {
 
   /// Returns the descriptor for ssh::RunOptions::wake.
   int wake() const noexcept { return wake_; }
-  /// Returns the beats since the last call; empty if there were none.
+  /// Returns the beats since the last call; empty without any.
   std::string take();
 
  private:

@@ -330,7 +330,9 @@ void Following::catch_up(milliseconds limit) {
     const auto results = read_once(limit, limit, Wait::no, never);
     for (std::size_t i = 0; i < results.size(); ++i) {
       note_missing_agent(*nodes[i], results[i], nodes[i]->complaint);
-      if (!news_.has_supervisor(*nodes[i]) || !results[i].ok()) continue;
+      if (!news_.has_supervisor(*nodes[i])) continue;
+      silence_ = results[i].ok() ? "" : results[i].error().what();
+      if (!results[i].ok()) continue;
       const auto failure = failure_in(*nodes[i], results[i]);
       is_unknown_ = failure && failure->kind() == ErrorKind::not_found;
     }
@@ -359,6 +361,7 @@ JobReport Following::report() const {
   news_.add_to(report);
   report.lost = lost_;
   report.is_unknown = is_unknown_;
+  report.silence = silence_;
   report.unreached = unreached_;
   for (const Node& node : nodes_)
     if (!node.full_disk.empty()) report.full_disks.push_back({node.ranks.node, node.full_disk});

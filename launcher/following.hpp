@@ -87,6 +87,7 @@ class Following {
   InputFeed input_;
   std::vector<LostNode> lost_;
   std::vector<NodeName> unreached_;
+  std::string silence_{};              ///< Why the supervisor's node did not answer the last look.
   bool is_unknown_ = false;            ///< The supervisor's node has answered, without such a job.
   Beats* beats_ = nullptr;             ///< Those of the present round; null if it needs none.
   std::function<void()> end_round_{};  ///< Ends the connections of the present round.

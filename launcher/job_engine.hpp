@@ -37,6 +37,7 @@ struct LogRequest {
 struct JobGlance {
   std::optional<JobOutcome> outcome{};  ///< Absent while the job has not ended, as far as known.
   bool is_unknown = false;              ///< The engine has answered, and has no such job.
+  std::string silence{};                ///< Why the nodes did not answer; empty if they did.
   bool waits = false;                   ///< The job waits in the engine's own queue.
   std::string reason{};                 ///< Why it waits; empty if it does not.
   std::string nodes{};                  ///< The nodes that the engine has chosen.

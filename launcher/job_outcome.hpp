@@ -40,6 +40,7 @@ struct JobReport {
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.
   bool cancelled = false;   ///< Cancelled by us.
   bool is_unknown = false;  ///< The node of the supervisor has answered, and has no such job.
+  std::string silence{};    ///< Why that node did not answer a glance; empty if it did.
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds timeout{0};
   std::chrono::milliseconds hang_timeout{0};

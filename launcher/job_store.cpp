@@ -121,6 +121,29 @@ void mark_running(state::Store& store, state::Job& job) {
   store.update_job(job);
 }
 
+void note_restart(state::Store& store, const std::string& id, const JobOutcome& run,
+                  const std::string& reason) {
+  store.atomically([&] {
+    auto job = store.find_job(id);
+    if (!job || has_ended(*job)) return;
+    JobRecord record = *job->record;
+    record.cause = cause_of(run);
+    record.lost_nodes = run.lost;
+    job->record = std::move(record);
+    job->reason = reason;
+    store.update_job(*job);
+  });
+}
+
+void note_wait(state::Store& store, const std::string& id, const std::string& reason) {
+  store.atomically([&] {
+    auto job = store.find_job(id);
+    if (!job || has_ended(*job) || job->reason == reason) return;
+    job->reason = reason;
+    store.update_job(*job);
+  });
+}
+
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
   if (has_ended(job)) return;
   const JobState before = std::exchange(job.state, outcome.state);

@@ -20,6 +20,14 @@ void note_glance(state::Store& store, state::Job& job, const JobGlance& glance);
 /// Records that the job runs, and on which machines.
 void mark_running(state::Store& store, state::Job& job);
 
+/// Records that a run of the job has ended with `run`, that the job is started again, and why it
+/// waits for that. A job that has ended stays unchanged.
+void note_restart(state::Store& store, const std::string& id, const JobOutcome& run,
+                  const std::string& reason);
+
+/// Records why a job that has not ended waits.
+void note_wait(state::Store& store, const std::string& id, const std::string& reason);
+
 /// Records the end, only once: a job that has ended keeps its first outcome.
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 

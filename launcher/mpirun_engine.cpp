@@ -229,7 +229,7 @@ class MpirunEngine final : public JobEngine {
     JobReport report =
         glance_at_nodes(client_, std::move(members.hosts), std::move(members.placement),
                         commands(id), kGlance, options);
-    if (!report.launcher) return {.is_unknown = report.is_unknown};
+    if (!report.launcher) return {.is_unknown = report.is_unknown, .silence = report.silence};
     if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
     report.lease = options_.lease;
     report.timeout = job.spec.timeout;

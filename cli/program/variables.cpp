@@ -30,6 +30,7 @@ constexpr std::array kRead = {
     "FASTGPU_IN_ARRAY",       // Set for a fastgpu that runs one job of an array: the job's id.
     "FASTGPU_IN_AUTOMATION",  // Forbids questions.
     "FASTGPU_IN_QUEUE",       // Set for a fastgpu that waits for the turn of a detached job.
+    "FASTGPU_WITHOUT_NODES",  // Set beside FASTGPU_IN_ARRAY: the nodes that the array has lost.
     "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
     "FASTGPU_FAULT",          // For builds with fault points.
     "FASTGPU_BUILD_DIR",      // Of the script for people who work on fastgpu.

@@ -111,8 +111,9 @@ void end_cut_short(Services& services, launcher::JobEngine& engine, const std::s
                           : "nothing of it runs; " + job.reason);
 }
 
-/// Asks the engine about the job, and records its answer.
-void ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
+/// Asks the engine about the job, and records its answer. Returns why its nodes did not answer;
+/// empty if they did.
+std::string ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
   const launcher::JobRecord record = *job.record;
   const std::string run = launcher::run_name(job.id, record.restarts);
   const auto engine = engine_for(services, cluster, record);
@@ -121,7 +122,7 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   if (auto recorded = services.store().find_job(job.id);
       recorded && launcher::has_ended(*recorded)) {
     job = std::move(*recorded);
-    return;
+    return {};
   }
   if (glance.outcome) {
     note_undone(services, job, *glance.outcome);
@@ -132,6 +133,7 @@ void ask_engine(Services& services, const state::Cluster& cluster, state::Job& j
   } else if (!record.engine_job.id.empty() || !glance.engine_id.empty()) {
     launcher::note_glance(services.store(), job, glance);
   }
+  return glance.silence;
 }
 
 }  // namespace
@@ -278,30 +280,35 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
 }
 
-state::Job refresh_job(Services& services, const state::Job& job) {
-  if (launcher::has_ended(job)) return job;
+SeenJob look_at_job(Services& services, const state::Job& job) {
+  if (launcher::has_ended(job)) return {job};
   state::Job now = job;
   if (job.state == state::JobState::queued) {
     if (JobOwner(services.state_directory(), job.id).held())
       lose(services, now, "the fastgpu that queued it has ended");
-    return now;
+    return {now};
   }
+  std::string silence;
   if (is_in_kubernetes(job)) {
-    ask_engine(services, {}, now);
-    return now;
+    silence = ask_engine(services, {}, now);
+    return {now, silence};
   }
   if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
     note_undone(services, job, *outcome);
     launcher::mark_ended(services.store(), now, *outcome);
-    return now;
+    return {now};
   }
   const auto cluster = services.store().find_cluster(job.cluster);
   if (!cluster || (cluster->state != state::ClusterState::running &&
                    cluster->state != state::ClusterState::degraded))
-    return now;
-  if (is_restarted_by_its_owner(services, job)) return now;
-  ask_engine(services, *cluster, now);
-  return now;
+    return {now};
+  if (is_restarted_by_its_owner(services, job)) return {now};
+  silence = ask_engine(services, *cluster, now);
+  return {now, silence};
+}
+
+state::Job refresh_job(Services& services, const state::Job& job) {
+  return look_at_job(services, job).job;
 }
 
 std::vector<state::Job> abandoned_jobs(Services& services) {

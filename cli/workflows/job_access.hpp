@@ -82,8 +82,17 @@ std::vector<NodeName> nodes_with_another_machine(Services& services, const OpenJ
 /// that".
 std::string text_of_another_machine(const NodeName& node);
 
+/// A job in its present state, as far as its nodes have answered.
+struct SeenJob {
+  state::Job job;
+  std::string silence{};  ///< Why its nodes did not answer; empty if they did, or were not asked.
+};
+
 /// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
-/// cluster is stopped or deleted, records this. Returns the job in its present state.
+/// cluster is stopped or deleted, records this.
+SeenJob look_at_job(Services& services, const state::Job& job);
+
+/// Returns the job of look_at_job().
 state::Job refresh_job(Services& services, const state::Job& job);
 
 /// Returns the unfinished attached jobs whose fastgpu process has ended.

@@ -140,14 +140,18 @@ bool end_if_abandoned(Services& services, const state::Job& job) {
   return true;
 }
 
-/// Asks the nodes of a running job whether it has ended. Ignores nodes that do not answer.
-void ask_about_one(Services& services, const state::Job& job) {
-  if (job.state == JobState::queued || launcher::has_ended(job)) return;
+/// Asks the nodes of a running job whether it has ended. Returns why that is unknown: "the nodes of
+/// job first-1 do not answer: ..."; empty if they have answered.
+std::string ask_about_one(Services& services, const state::Job& job) {
+  if (job.state == JobState::queued || launcher::has_ended(job)) return {};
+  std::string silence;
   try {
-    if (!end_if_abandoned(services, job)) refresh_job(services, job);
-  } catch (const Error&) {
+    if (!end_if_abandoned(services, job)) silence = look_at_job(services, job).silence;
+  } catch (const Error& e) {
     services.cancel().check();
+    silence = e.what();
   }
+  return silence.empty() ? "" : "the nodes of job " + job.id + " do not answer: " + silence;
 }
 
 /// Returns the jobs, and those of arrays, that are on record.
@@ -170,15 +174,22 @@ class Questions {
  public:
   explicit Questions(Services& services) : services_(services), ends_(services) {}
 
-  void ask_about(const std::vector<std::string>& ids) {
+  /// Returns why the end of one of them is unknown, as of the last time that all were asked; empty
+  /// if all have answered.
+  const std::string& ask_about(const std::vector<std::string>& ids) {
     const std::vector<state::Job> jobs = recorded_jobs(services_, ids);
     watch_ends(jobs);
     const std::set<std::string> ended = ends_.take_ends();
     const auto now = services_.clock().now();
     const bool is_time = now >= ask_all_at_;
-    for (const state::Job& job : jobs)
-      if (is_time || ended.contains(job.id)) ask_about_one(services_, job);
+    if (is_time) silence_.clear();
+    for (const state::Job& job : jobs) {
+      if (!is_time && !ended.contains(job.id)) continue;
+      std::string silence = ask_about_one(services_, job);
+      if (is_time && silence_.empty()) silence_ = std::move(silence);
+    }
     if (is_time) ask_all_at_ = services_.clock().now() + kBetweenQuestions;
+    return silence_;
   }
 
  private:
@@ -194,6 +205,7 @@ class Questions {
   Services& services_;
   JobEndWatch ends_;
   Clock::time_point ask_all_at_{};
+  std::string silence_{};
 };
 
 /// Returns whether the cluster of a job is deleted, or is being deleted.
@@ -230,10 +242,6 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
     throw Error(ErrorKind::remote, "job " + job.id + ": " + turn.never);
   }
   return turn.waits_for;
-}
-
-std::string listed_ids(const std::vector<std::string>& ids) {
-  return joined(ids);
 }
 
 }  // namespace
@@ -278,7 +286,8 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
 }
 
 void wait_for_turn(Services& services, state::Job& job) {
-  std::vector<std::string> shown;
+  std::string shown;
+  std::string silence;  // As it is on record.
   Questions questions(services);
   const EndAtCancel end_at_cancel(services, job);
   for (;;) {
@@ -288,11 +297,14 @@ void wait_for_turn(Services& services, state::Job& job) {
     }
     const auto waits_for = begin_if_possible(services, job);
     if (waits_for.empty()) return services.messages().end_progress();
-    if (waits_for != shown)
-      services.messages().progress("job " + job.id + " waits for " + listed_ids(waits_for));
-    shown = waits_for;
+    const std::string text = "job " + job.id + " waits for " + joined(waits_for) +
+                             (silence.empty() ? "" : "; ") + silence;
+    if (text != std::exchange(shown, text)) services.messages().progress(text);
     if (services.cancel().requested()) continue;
-    questions.ask_about(waits_for);
+    if (const std::string& now = questions.ask_about(waits_for); now != silence) {
+      silence = now;
+      launcher::note_wait(services.store(), job.id, silence);
+    }
     pause_or_cancel(services, kBetweenLooks);
   }
 }

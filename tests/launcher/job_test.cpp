@@ -115,6 +115,33 @@ TEST_CASE("a job keeps its first outcome in the state directory") {
   CHECK((*stored->record).spec.grace == example().spec.grace);
 }
 
+TEST_CASE("a job that is started again has the end of its last run on record meanwhile") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  state::Job job = insert_job(store, {"c0ffee00"}, example());
+  mark_running(store, job);
+  const JobOutcome run{.state = state::JobState::lost,
+                       .exit_code = 1,
+                       .reason = "lost contact",
+                       .cause = JobEndCause::node_loss,
+                       .lost = {{"demo-0"}}};
+
+  note_restart(store, job.id, run, "it is started again");
+
+  auto stored = store.find_job(job.id);
+  REQUIRE(stored.has_value());
+  CHECK(stored->state == state::JobState::running);
+  CHECK(stored->reason == "it is started again");
+  CHECK((*stored->record).cause == JobEndCause::node_loss);
+  CHECK((*stored->record).lost_nodes == std::vector<NodeName>{{"demo-0"}});
+  note_wait(store, job.id, "no node answers");
+  CHECK(store.find_job(job.id)->reason == "no node answers");
+  mark_ended(store, job, {.state = state::JobState::cancelled, .exit_code = 130});
+  note_wait(store, job.id, "no node answers");
+  note_restart(store, job.id, run, "it is started again");
+  CHECK(store.find_job(job.id)->reason.empty());
+}
+
 TEST_CASE("a job that ends in the queue has never begun, unless it was to start again") {
   const test::TempDirectory directory;
   state::Store store(directory.path());

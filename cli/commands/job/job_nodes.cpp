@@ -1,19 +1,25 @@
 #include "cli/commands/job/job_nodes.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "cli/commands/cluster/check_view.hpp"
 #include "cli/commands/job/host_choice.hpp"
+#include "cli/commands/job/own_command.hpp"
 #include "cli/workflows/cluster_checks.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/host_list.hpp"
+#include "launcher/recovery.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -22,6 +28,23 @@ std::string cluster_of_job(Context& context, const RunJobOptions& options,
                            const launcher::JobFile& file) {
   return usual_cluster(
       context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
+}
+
+/// Returns the names of the nodes that the array of this process's job has lost.
+std::vector<std::string> lost_of_array(Context& context) {
+  std::vector<std::string> names;
+  std::istringstream text(context.environment()(kWithoutNodes).value_or(""));
+  for (std::string name; std::getline(text, name, ',');)
+    names.push_back(name);
+  return names;
+}
+
+void leave_out(RemoteTarget& target, const std::vector<std::string>& names) {
+  for (std::size_t i = target.nodes.size(); i-- > 0;) {
+    if (!contains(names, target.nodes[i].name.value)) continue;
+    target.nodes.erase(target.nodes.begin() + static_cast<std::ptrdiff_t>(i));
+    target.hosts.erase(target.hosts.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 }  // namespace
@@ -51,6 +74,15 @@ RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
     }
   }
   return target;
+}
+
+RemoteTarget target_of_element(Context& context, const RunJobOptions& options,
+                               const launcher::JobFile& file, const launcher::JobSpec& spec) {
+  if (spec.engine != launcher::EngineKind::mpirun) return target_of_job(context, options, file);
+  RemoteTarget left = target_of_job(context, options, file, Absent::left_out);
+  leave_out(left, lost_of_array(context));
+  if (launcher::fits_without(slots_of(left.nodes), {}, spec)) return left;
+  return target_of_job(context, options, file);
 }
 
 launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec) {

@@ -13,6 +13,11 @@ namespace fastgpu::cli {
 RemoteTarget target_of_job(Context& context, const RunJobOptions& options,
                            const launcher::JobFile& file, Absent absent = Absent::refused);
 
+/// Returns the nodes to run a job of an array on: those that run, without the ones that the array
+/// has lost. If the ranks do not fit on them, throws as target_of_job() does for a missing node.
+RemoteTarget target_of_element(Context& context, const RunJobOptions& options,
+                               const launcher::JobFile& file, const launcher::JobSpec& spec);
+
 /// Returns the record of a job whose nodes the engine chooses: the first node of the target submits
 /// it.
 launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec);

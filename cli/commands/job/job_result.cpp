@@ -135,8 +135,8 @@ Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_c
     job.record = std::move(record);
     context.store().update_job(job);
   }
-  // The engine's own words for an interruption have it already, and a final answer may be that
-  // there is no such job.
+  // The engine's own words for an interruption have it already, and a final answer may be that the
+  // job does not exist.
   const bool is_left = on_cancel == launcher::OnCancel::leave_job;
   const bool is_final = error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::remote;
   if (is_left && is_final) return error;

@@ -170,8 +170,9 @@ class Restart {
       } catch (const Error& e) {
         check_not_ended(context_, started_.open);
         if (context_.clock().now() >= deadline) throw_reason(e);
-        context_.ui().progress("job " + started_.open.job.id +
-                               " cannot start again yet: " + e.what());
+        const std::string reason = std::string("cannot start again yet: ") + e.what();
+        context_.ui().progress("job " + started_.open.job.id + " " + reason);
+        launcher::note_wait(context_.store(), started_.open.job.id, reason);
         context_.clock().sleep(in_cloud_ ? kBetweenMachines : kBetweenTrials);
         check_not_ended(context_, started_.open);
       }
@@ -294,9 +295,14 @@ void restart(Context& context, StartedJob& started, const FindTarget& find_targe
              const RunEnd& end, std::chrono::milliseconds wait) {
   OpenJob& open = started.open;
   const int restarts = open.record.restarts + 1;
-  context.ui().warn("job " + open.job.id + " ended (" + std::string(state::to_string(end.cause)) +
-                    "): " + end.outcome.reason + "; it is started again, " +
-                    std::to_string(restarts) + " of " + std::to_string(open.record.spec.retries));
+  const std::string reason = "ended (" + std::string(state::to_string(end.cause)) +
+                             "): " + end.outcome.reason + "; it is started again, " +
+                             std::to_string(restarts) + " of " +
+                             std::to_string(open.record.spec.retries);
+  context.ui().warn("job " + open.job.id + " " + reason);
+  launcher::JobOutcome run = end.outcome;
+  run.cause = end.cause;
+  launcher::note_restart(context.store(), open.job.id, run, reason);
   pause_before(context, open, wait);
   const RemoteTarget target = Restart(context, started, find_target, end).prepare();
   open.record.restarts = restarts;

@@ -289,6 +289,7 @@ void start_again(Context& context, const RemoteTarget& target, StartedJob& start
       throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its restart");
     job = *stored;
     job.record = started.open.record;
+    job.reason.clear();
     job.state = state::JobState::queued;
     context.store().update_job(job);
   });

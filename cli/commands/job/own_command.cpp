@@ -77,7 +77,8 @@ std::vector<std::string> environment_of_others() {
   auto environment = process::current_environment();
   std::erase_if(environment, [](const std::string& assignment) {
     return assignment.starts_with(std::string(kInQueue) + "=") ||
-           assignment.starts_with(std::string(kInArray) + "=");
+           assignment.starts_with(std::string(kInArray) + "=") ||
+           assignment.starts_with(std::string(kWithoutNodes) + "=");
   });
   return environment;
 }
@@ -91,10 +92,12 @@ int run_own_command(const std::vector<std::string>& words) {
   return process::Child(command).wait().shell_code();
 }
 
-process::Child start_for_element(const std::string& job, const std::string& input) {
+process::Child start_for_element(const std::string& job, const std::string& input,
+                                 const std::string& lost) {
   process::Command command{.argv = own_words()};
   auto environment = environment_of_others();
   process::set_variable(environment, std::string(kInArray) + "=" + job);
+  if (!lost.empty()) process::set_variable(environment, std::string(kWithoutNodes) + "=" + lost);
   command.environment = std::move(environment);
   const UniqueFd file = file_with(input);
   command.in.fd = file.get();

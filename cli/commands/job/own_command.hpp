@@ -14,6 +14,8 @@ namespace fastgpu::cli {
 inline constexpr const char* kInQueue = "FASTGPU_IN_QUEUE";
 /// Set for a fastgpu that runs one job of an array: the job's id.
 inline constexpr const char* kInArray = "FASTGPU_IN_ARRAY";
+/// Set beside it: the names of the nodes that the array has lost, separated by commas.
+inline constexpr const char* kWithoutNodes = "FASTGPU_WITHOUT_NODES";
 
 /// Returns the command line of this process, for another one of its kind.
 std::vector<std::string> own_words();
@@ -21,8 +23,8 @@ std::vector<std::string> own_words();
 /// The answer of a process in the background.
 struct BackgroundAnswer {
   std::string id{};        ///< The job or array that it has recorded; empty if it has failed.
-  int exit_code = 0;       ///< Its code if it has failed; it has printed why.
-  std::string document{};  ///< Its error as a document, if one was asked for.
+  int exit_code = 0;       ///< The code of a failure whose reason it has printed.
+  std::string document{};  ///< The error as a document, if one was requested.
 };
 
 /// Starts this command again in a session of its own. Returns once it has reported what it has
@@ -40,8 +42,10 @@ void report_and_leave(Context& context, const std::string& id);
 std::vector<std::string> environment_of_others();
 
 /// Starts this command again for one job of an array, without output. `input` is its standard
-/// input. It ends with this process, and gets our stderr by array_errors().
-process::Child start_for_element(const std::string& job, const std::string& input);
+/// input, and `lost` the names of the nodes that the array has lost. It ends with this process, and
+/// gets our stderr by array_errors().
+process::Child start_for_element(const std::string& job, const std::string& input,
+                                 const std::string& lost);
 
 /// Returns the stderr of the array, for the output of programs that the user runs here, if this
 /// process runs one of its jobs; else an empty descriptor. To be called once, before any output.

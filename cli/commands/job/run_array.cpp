@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "cli/commands/job/array_nodes.hpp"
 #include "cli/commands/job/job_result.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/commands/job/own_command.hpp"
@@ -50,15 +51,23 @@ struct Element {
   std::optional<process::Child> process{};
   bool has_begun = false;
   bool has_ended = false;
-  std::string why{};    ///< How the process that ran it has ended.
-  SteadyTime ask_at{};  ///< When its nodes are asked, once it has no process here.
+  bool is_queued = false;        ///< True if its process waited for its turn at the last look.
+  int restarts = 0;              ///< The number of its restarts at the last look.
+  std::set<std::string> told{};  ///< The reasons for waiting that the user has seen.
+  std::string why{};             ///< How the process that ran it has ended.
+  SteadyTime ask_at{};           ///< When its nodes are asked, once it has no process here.
 };
 
 class ArrayRunner {
  public:
   ArrayRunner(Context& context, const RemoteTarget& target, const ArrayRun& run,
               RecordedArray& array)
-      : context_(context), target_(target), run_(run), array_(array), ends_(context) {
+      : context_(context),
+        target_(target),
+        run_(run),
+        array_(array),
+        nodes_(context, target, array.id),
+        ends_(context) {
     for (const std::string& id : array.jobs)
       elements_.push_back({.id = id});
   }
@@ -71,14 +80,50 @@ class ArrayRunner {
       for (Element& element : elements_)
         if (element.has_begun && !element.has_ended) look_at(element, without_process);
       ends_.watch(without_process);
+      look_at_records();
       if (!is_cancelled_) begin_next();
       show_progress();
       pause();
     }
     context_.ui().end_progress();
+    nodes_.tell_missing();
   }
 
  private:
+  /// Looks at the jobs whose processes run, at most twice a second: a job may wait for its turn, or
+  /// to be started again, and tells nobody else.
+  void look_at_records() {
+    const auto now = context_.clock().now();
+    if (now < records_at_) return;
+    records_at_ = now + kBetweenPlaces;
+    for (Element& element : elements_) {
+      element.is_queued = false;
+      if (!element.process) continue;
+      const auto job = context_.store().find_job(element.id);
+      if (!job) continue;
+      nodes_.note(*job);  // The end of a job is on record before that of its process.
+      if (launcher::has_ended(*job)) continue;
+      element.is_queued = job->state == JobState::queued;
+      tell_restart(element, *job);
+    }
+  }
+
+  /// Tells once why a job is started again, or, if that was too short to be seen, that it was.
+  void tell_restart(Element& element, const state::Job& job) try {
+    const int restarts = job.record->restarts;
+    if (!job.reason.empty()) {
+      if (element.told.insert(job.reason).second)
+        context_.ui().warn("job " + job.id + " " + job.reason);
+    } else if (restarts > element.restarts && element.told.empty()) {
+      context_.ui().note("job " + job.id + " was started again, " + std::to_string(restarts) +
+                         " of " + std::to_string(job.record->spec.retries));
+    }
+    if (restarts > element.restarts) element.told.clear();
+    element.restarts = restarts;
+  } catch (const Error&) {  // The record cannot be read.
+    return;
+  }
+
   std::size_t active() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         elements_, [](const Element& one) { return one.has_begun && !one.has_ended; }));
@@ -112,7 +157,7 @@ class ArrayRunner {
       return;
     }
     next->has_begun = true;
-    next->process.emplace(start_for_element(next->id, run_.job_file));
+    next->process.emplace(start_for_element(next->id, run_.job_file, nodes_.lost_names()));
   }
 
   /// Returns true if another job fits on free slots. Looks at most twice a second.
@@ -120,7 +165,9 @@ class ArrayRunner {
     const auto now = context_.clock().now();
     if (now < place_at_) return false;
     place_at_ = now + kBetweenPlaces;
-    return launcher::fits_now(slots_of(target_.nodes), context_.store().jobs(), run_.record.spec);
+    records_at_ = {};
+    look_at_records();  // A node that was lost just now has no place.
+    return launcher::fits_now(slots_of(nodes_.usable()), context_.store().jobs(), run_.record.spec);
   }
 
   /// Adds the job to `without_process` if its process here has ended, and the job goes on.
@@ -173,6 +220,7 @@ class ArrayRunner {
 
   void end(Element& element, const std::optional<state::Job>& job) {
     element.has_begun = element.has_ended = true;
+    if (job) nodes_.note(*job);
     if (!job || !context_.ui().for_people()) return;
     if (job->state == JobState::succeeded)
       context_.ui().note("job " + job->id + " succeeded");
@@ -201,9 +249,11 @@ class ArrayRunner {
   }
 
   void show_progress() {
-    const std::size_t running = active();
     const auto ended =
         static_cast<std::size_t>(std::ranges::count_if(elements_, &Element::has_ended));
+    const auto queued = static_cast<std::size_t>(std::ranges::count_if(
+        elements_, [](const Element& one) { return one.is_queued && !one.has_ended; }));
+    const std::size_t running = active() - queued;
     context_.ui().progress("array " + array_.id + ": " + std::to_string(running) + " running, " +
                            std::to_string(elements_.size() - running - ended) + " waiting, " +
                            std::to_string(ended) + " ended");
@@ -218,8 +268,10 @@ class ArrayRunner {
   const RemoteTarget& target_;
   const ArrayRun& run_;
   RecordedArray& array_;
+  ArrayNodes nodes_;
   std::vector<Element> elements_;
   SteadyTime place_at_{};
+  SteadyTime records_at_{};
   JobEndWatch ends_;                        ///< The ends of jobs without a process here.
   std::set<std::string> may_have_ended_{};  ///< The jobs of which it has heard in this step.
   bool is_cancelled_ = false;

@@ -283,7 +283,8 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (array) check_parameters(*array, spec);
   if (element) become_element(context, *element, spec);
   RunSurroundings around = surroundings_of(context, options, file, secrets, errors);
-  RemoteTarget target = target_of_job(context, options, file);
+  RemoteTarget target = element ? target_of_element(context, options, file, spec)
+                                : target_of_job(context, options, file);
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
   add_gradient_variables(target.cluster, spec.environment);

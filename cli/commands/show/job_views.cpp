@@ -117,7 +117,9 @@ std::string duration_cell(const state::JobLine& line, state::TimePoint now) {
 
 /// Returns why the job ended, or what it waits for.
 std::string reason_cell(const JobRow& job) {
-  return job.waits_for.empty() ? job.line.reason : "waits for " + joined(job.waits_for);
+  std::string text = job.waits_for.empty() ? "" : "waits for " + joined(job.waits_for);
+  if (!job.line.reason.empty()) append_item(text, job.line.reason, "; ");
+  return text;
 }
 
 std::optional<state::ListedRequest> request_in(const state::Job& job) try {

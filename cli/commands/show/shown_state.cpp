@@ -26,12 +26,23 @@ GuardStatus guard_status_now(Context& context, const state::Cluster& cluster) {
   return guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
+/// Warns that the nodes of a job do not answer. If one of them is stopped, that is the reason
+/// shown: asks the cloud once.
+void warn_of_silence(Context& context, const state::Job& job, const std::string& silence) {
+  context.clouds().give_up_soon();
+  const auto absent = absence_of_nodes(context, open_job(context, job.id));
+  context.ui().warn(job.id +
+                    ": showing the last known state: " + (absent ? absent->what() : silence));
+}
+
 /// Returns the job as its nodes see it now, or its last known state, with a warning, if they do not
 /// answer.
 state::Job now(Context& context, state::Job job) {
   if (launcher::has_ended(job)) return job;
   try {
-    return refresh_job(context, job);
+    SeenJob seen = look_at_job(context, job);
+    if (!seen.silence.empty()) warn_of_silence(context, seen.job, seen.silence);
+    return std::move(seen.job);
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(job.id + ": showing the last known state: " + e.what());

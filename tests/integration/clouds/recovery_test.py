@@ -46,6 +46,20 @@ def take_away(customer, index):
     return machine
 
 
+def ended_well(process):
+    """Waits until the job has succeeded. Returns its output, and what fastgpu has said of it."""
+    out, err = process.communicate(timeout=240)
+    assert_equal(process.returncode, 0, err.decode())
+    return out.decode(), err.decode()
+
+
+def went_on(process):
+    """Waits until the job has succeeded after its first run. Returns what fastgpu has said."""
+    out, err = ended_well(process)
+    assert_in("[0] rank 0: step 17", out)
+    return out, err
+
+
 def record(customer, job):
     return json.loads(customer.run("describe", "job", job, "-o", "json").out)
 
@@ -55,13 +69,10 @@ def test_a_lost_machine_is_replaced_in_place_and_the_job_goes_on(user):
         customer.create("t", "--spot", "--timeout", "90s")
         process = start(customer, "goes")
         old = take_away(customer, 1)
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_in("job goes-1 ended (", err.decode())
-        assert_in("creating 1 new machine for t-1", err.decode())
-        lines = out.decode()
-        assert_in("[0] rank 0: step 17", lines)
-        assert_in("[1] rank 1: nothing", lines)
+        out, err = went_on(process)
+        assert_in("job goes-1 ended (", err)
+        assert_in("creating 1 new machine for t-1", err)
+        assert_in("[1] rank 1: nothing", out)
         nodes = customer.nodes("t")
         assert_equal([node["name"] for node in nodes], ["t-0", "t-1"])
         assert_equal([node["state"] for node in nodes], ["running", "running"])
@@ -79,10 +90,7 @@ def test_a_machine_that_is_taken_without_a_notice_was_preempted(user):
         customer.create("t", "--spot", "--timeout", "90s")
         process = start(customer, "unseen", "--on", "preempted")
         take_away(customer, 1)
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_in("job unseen-1 ended (preempted)", err.decode())
-        assert_in("[0] rank 0: step 17", out.decode())
+        assert_in("job unseen-1 ended (preempted)", went_on(process)[1])
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
@@ -113,10 +121,8 @@ def test_a_replacement_is_waited_for_where_machines_are_scarce(user):
             gave_up = within(5, lambda: process.poll() is not None)
             assert_true(not gave_up, "the job has not waited")
         customer.sim.control("stock", {**everywhere, "stock": 8, "spot_stock": 8})
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_true(err.count(b"creating 1 new machine for t-1") >= 2, err.decode())
-        assert_in("[0] rank 0: step 17", out.decode())
+        _, err = went_on(process)
+        assert_true(err.count("creating 1 new machine for t-1") >= 2, err)
         assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
         customer.run("delete", "cluster", "t", "--yes")
 
@@ -129,10 +135,7 @@ def test_a_node_that_its_cloud_has_stopped_is_started_for_the_job(user):
         process = start(customer, "stops")
         machine = customer.nodes("t")[1]["instance"]
         customer.sim.control("shutdown", {"instance": machine})
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_in("starting t-1, which was stopped while the others ran", err.decode())
-        assert_in("[0] rank 0: step 17", out.decode())
+        assert_in("starting t-1, which was stopped while the others ran", went_on(process)[1])
         assert_equal(customer.nodes("t")[1]["instance"], machine, "it is another machine")
         customer.run("delete", "cluster", "t", "--yes")
 
@@ -145,14 +148,21 @@ def test_a_job_on_a_node_that_its_cloud_has_stopped_says_so_and_can_be_cancelled
         for name in ("waits", "tells"):
             words = ("--cluster", "t", "--share", "-H", "t-0", "--detach", "--", "sleep", "600")
             customer.run("run", "job", name, *words)
+        after = ("--cluster", "t", "-np", "1", "--after", "waits", "--detach", "--", "true")
+        customer.run("run", "job", "next", *after)
         machine = customer.nodes("t")[0]["instance"]
         customer.sim.control("shutdown", {"instance": machine})
+        silent = " do not answer: "
+        says_so = within(30, lambda: silent in record(customer, "next")["reason"])
+        assert_true(says_so, record(customer, "next"))
         absent = "t-0 is stopped: start it with: fastgpu start cluster t"
+        seen = customer.run("get", "jobs")
+        assert_in(f": showing the last known state: {absent}", seen.err)
         customer.refused(("logs", "tells"), 6, absent)
         customer.refused(("wait", "job", "waits", "--timeout", "5s"), 6, absent)
         for name in ("waits", "tells"):
             customer.run("cancel", "job", name)
-            assert_equal(record(customer, f"{name}-1")["state"], "cancelled")
+            assert_equal(record(customer, name)["state"], "cancelled")
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
@@ -170,12 +180,9 @@ def test_jobs_that_wait_run_on_the_machine_that_has_replaced_a_node(user):
         queued = user.start(*words, environment=customer.environment())
         customer.run("run", "job", "later", *flags, "--after", "first", "--detach", *shell)
         old = take_away(customer, 1)
-        _, err = first.communicate(timeout=240)
-        assert_equal(first.returncode, 0, err.decode())
+        ended_well(first)
         assert_not_equal(customer.nodes("t")[1]["instance"], old, "it is the same machine")
-        out, err = queued.communicate(timeout=120)
-        assert_equal(queued.returncode, 0, err.decode())
-        assert_in("rank 1: copied", out.decode())
+        assert_in("rank 1: copied", ended_well(queued)[0])
         customer.run("wait", "job", "later", "--timeout", "120s")
         assert_in("rank 1: copied", customer.run("logs", "later").out.decode())
         customer.run("delete", "cluster", "t", "--yes")
@@ -209,14 +216,53 @@ def test_a_job_that_fits_on_the_other_nodes_needs_no_new_machine(user):
         customer.create("t", "--spot", "--timeout", "90s", nodes=3)
         process = start(customer, "moves")
         take_away(customer, 1)
-        out, err = process.communicate(timeout=240)
-        assert_equal(process.returncode, 0, err.decode())
-        assert_not_in("new machine", err.decode())
-        assert_in("[0] rank 0: step 17", out.decode())
+        assert_not_in("new machine", went_on(process)[1])
         assert_equal(
             [node["name"] for node in record(customer, "moves-1")["spec"]["nodes"]], ["t-0", "t-2"]
         )
         assert_equal(len(customer.sim.alive()[0]), 2, "a machine was made")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def array_that_loses_a_node(customer, *flags):
+    """Runs an array of eight jobs on two nodes, and takes one of these away. Returns what fastgpu
+    has said, and the jobs."""
+    words = ("run", "job", "many", "--cluster", "t", "-np", "1", "--array", "1-8", *flags)
+    process = customer.user.start(*words, "--", "sleep", "4", environment=customer.environment())
+
+    def jobs():
+        found = customer.run("get", "jobs", "many", "-o", "json", code=None)
+        return json.loads(found.out).get("jobs", [])
+
+    def run_two():
+        return [job["state"] for job in jobs()].count("running") == 2
+
+    assert_true(within(60, run_two), "no two jobs run at once")
+    take_away(customer, 1)
+    _, err = process.communicate(timeout=300)
+    return err.decode(), jobs()
+
+
+LOST = "t-1 is lost: replace it with: fastgpu start cluster t --replace-lost"
+
+
+def test_an_array_that_loses_a_node_says_so_and_goes_on_with_the_others(user):
+    def journey(customer):
+        customer.create("t", "--spot", "--timeout", "90s")
+        err, jobs = array_that_loses_a_node(customer)
+        states = sorted(job["state"] for job in jobs)
+        assert_equal(states, ["lost"] + ["succeeded"] * 7, err)
+        assert_equal(err.count(" goes on with its other nodes: "), 1, err)
+        assert_in(LOST, err[err.rindex("8 ended") :])
+        customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "90s")
+        err, jobs = array_that_loses_a_node(customer, "--retry", "1")
+        assert_equal({job["state"] for job in jobs}, {"succeeded"}, err)
+        assert_in("it is started again, 1 of 1", err)
+        assert_equal(err.count(" goes on with its other nodes: "), 1, err)
+        assert_in("1 running, 1 waiting", err)
+        assert_in(LOST, err[err.rindex("8 ended") :])
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")

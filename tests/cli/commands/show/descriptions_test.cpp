@@ -337,6 +337,19 @@ TEST_CASE("a job that waits in the queue of Slurm is shown as queued, whatever s
   CHECK(shown() == "starting");
 }
 
+TEST_CASE("a job that waits shows what for, and why the end of that is unknown") {
+  JobTable table(kNow, JobColumns::all);
+  table.add({.line = {.id = "next-1",
+                      .state = state::JobState::queued,
+                      .reason = "the nodes of job first-1 do not answer: no connection",
+                      .created = kNow},
+             .state = "queued",
+             .cluster = "demo",
+             .waits_for = {"first-1"}});
+  CHECK(std::move(table).take().table.rows.at(0).back().text ==
+        "waits for first-1; the nodes of job first-1 do not answer: no connection");
+}
+
 TEST_CASE("a table of jobs has the columns of its request alone if all of them are shown") {
   JobRow row{.line = {.id = "train-1",
                       .state = state::JobState::succeeded,
