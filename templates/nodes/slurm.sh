@@ -94,7 +94,7 @@ look_after_error() {
       cat "$job/submit-error" >&2
       exit 4
       ;;
-    '') if find_in_queue; then return; fi ;; # Not sbatch has failed, but what called it, or it was killed.
+    '') if find_in_queue; then return; fi ;; # sbatch was killed, or its wrapper has failed.
   esac
   cat "$job/submit-error" >&2
   rm -f "$job/submitting"
@@ -117,7 +117,7 @@ print_state() {
   if answer=$(ask_controller); then
     printf 'scontrol\n%s\n' "$answer"
     # What reads this takes such a job for one that has ended, and its batch script ends itself.
-    if is_requeued "$answer" && has_not_ended "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
+    if is_requeued "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
     return 0
   else
     code=$?
@@ -140,7 +140,8 @@ print_batch_end() {
 has_not_ended() {  # $1: what the controller knows.
   case " $1" in
     *' JobState=PENDING '* | *' JobState=CONFIGURING '* | *' JobState=RUNNING '* | *' JobState=COMPLETING '* | \
-      *' JobState=SUSPENDED '* | *' JobState=STOPPED '* | *' JobState=SIGNALING '* | *' JobState=STAGE_OUT '*) return 0 ;;
+      *' JobState=SUSPENDED '* | *' JobState=STOPPED '* | *' JobState=SIGNALING '* | *' JobState=STAGE_OUT '* | \
+      *' JobState=RESIZING '* | *' JobState=REQUEUE'* | *' JobState=RESV_DEL_HOLD '* | *' JobState=SPECIAL_EXIT '*) return 0 ;;
   esac
   return 1
 }

@@ -185,17 +185,17 @@ def test_the_state_is_the_line_of_the_job(head):
 
 def test_a_job_that_slurm_puts_back_into_its_queue_is_cancelled(head):
     head.call("submit")
-    again = RUNNING.replace("ExitCode", "Requeue=1 Restarts=1 ExitCode").replace(
-        "RUNNING", "PENDING"
-    )
-    head.play(scontrol=f"echo '{again}'")
-    for words in (("state",), ("await", "5", "0.01")):
-        (head.folder / "calls").unlink()
-        assert_equal(head.call(*words).stdout, f"scontrol\n{again}\n")
-        assert_equal(head.called("scancel"), [["37"]])
+    again = RUNNING.replace("ExitCode", "Restarts=1 ExitCode")
+    for state in ("PENDING", "RUNNING", "REQUEUE_HOLD", "SPECIAL_EXIT"):
+        seen = again.replace("RUNNING", state)
+        head.play(scontrol=f"echo '{seen}'")
+        for words in (("state",), ("await", "5", "0.01")):
+            (head.folder / "calls").unlink()
+            assert_equal(head.call(*words).stdout, f"scontrol\n{seen}\n")
+            assert_equal(head.called("scancel"), [["37"]])
     # The ranks of the first run have not ended yet.
     (head.folder / "calls").unlink()
-    again = again.replace("PENDING", "COMPLETING")
+    again = again.replace("RUNNING", "COMPLETING")
     head.play(scontrol=f"echo '{again}'")
     assert_equal(head.call("state").stdout, f"scontrol\n{again}\n")
     head.call("await", "5", "0.01", code=6)
@@ -206,8 +206,9 @@ def test_a_cancel_is_done_once_the_controller_has_seen_the_end(head):
     head.call("submit")
     head.play(scontrol="echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1")
     assert_in("connect failure", head.call("cancel", "1", code=4).stderr)
-    head.play(scontrol=f"echo '{RUNNING}'")
-    head.call("cancel", "1", code=6)
+    for state in ("RUNNING", "COMPLETING", "SUSPENDED", "REQUEUE_HOLD", "RESIZING"):
+        head.play(scontrol=f"echo '{RUNNING.replace('RUNNING', state)}'")
+        head.call("cancel", "0", code=6)
     assert_true(head.cancel())
 
 
