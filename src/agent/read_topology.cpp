@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "agent/files/disk.hpp"
+#include "agent/gpu_links.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
@@ -147,6 +148,7 @@ int run_topology(Arguments arguments) {
   OptionReader options(arguments);
   options.expect_end();
   MachineTopology topology = read_topology("/sys", allowed_cpus());
+  if (topology.gpus.size() > 1) topology.gpu_links = read_gpu_links(topology.gpus);
   topology.boot_id = line_in("/proc/sys/kernel/random/boot_id");
   write_all(STDOUT_FILENO, to_text(topology));
   return 0;

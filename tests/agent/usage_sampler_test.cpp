@@ -1,15 +1,14 @@
 #include "agent/jobs/usage_sampler.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <thread>
 
 #include "agent/protocol/samples.hpp"
+#include "support/fake_nvidia_smi.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::agent {
@@ -17,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
+using test::FakeNvidiaSmi;
 
 constexpr std::int64_t kSampleSecond = 1'000'000'000;
 
@@ -35,24 +35,6 @@ std::string text_of(const fs::path& path) {
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
-
-/// Puts a program called nvidia-smi into PATH while it lives.
-class FakeGpuProgram {
- public:
-  FakeGpuProgram(const fs::path& folder, const std::string& script)
-      : before_(::getenv("PATH") != nullptr ? ::getenv("PATH") : "") {
-    const fs::path path = folder / "nvidia-smi";
-    std::ofstream(path) << "#!/bin/sh\n" << script;
-    ::chmod(path.c_str(), 0700);
-    ::setenv("PATH", (folder.string() + ":" + before_).c_str(), 1);
-  }
-  ~FakeGpuProgram() { ::setenv("PATH", before_.c_str(), 1); }
-  FakeGpuProgram(const FakeGpuProgram&) = delete;
-  FakeGpuProgram& operator=(const FakeGpuProgram&) = delete;
-
- private:
-  std::string before_;
-};
 
 std::string lines_within(std::chrono::milliseconds limit, GpuReadings& gpus,
                          std::string_view wanted) {
@@ -153,17 +135,17 @@ TEST_CASE("the counters of this machine are those of its kernel") {
 
 TEST_CASE("the last figures of every GPU count, whatever else is printed") {
   const test::TempDirectory folder;
-  const FakeGpuProgram program(folder.path(),
-                               "echo 'Failed to initialize NVML'\n"
-                               "printf '0, 1, 10, 80\\n1, 2, 20, 80\\n'\n"
-                               "printf '0, 50, 30, 80\\n1, [N/A], 40, 80\\n'\nexec sleep 60\n");
+  const FakeNvidiaSmi program(folder.path(),
+                              "echo 'Failed to initialize NVML'\n"
+                              "printf '0, 1, 10, 80\\n1, 2, 20, 80\\n'\n"
+                              "printf '0, 50, 30, 80\\n1, [N/A], 40, 80\\n'\nexec sleep 60\n");
   GpuReadings gpus;
   CHECK(lines_within(5s, gpus, "[N/A]") == "gpu 0 50 30 80\ngpu 1 [N/A] 40 80\n");
 }
 
 TEST_CASE("an nvidia-smi that ends leaves a node without GPUs") {
   const test::TempDirectory folder;
-  const FakeGpuProgram program(folder.path(), "echo 'No devices were found'\nexit 6\n");
+  const FakeNvidiaSmi program(folder.path(), "echo 'No devices were found'\nexit 6\n");
   GpuReadings gpus;
   CHECK(lines_within(300ms, gpus, "never").empty());
 }

@@ -3,13 +3,17 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "agent/environments/order.hpp"
 #include "agent/environments/pylock.hpp"
 #include "agent/environments/sum_lines.hpp"
 #include "agent/environments/wheel_record.hpp"
+#include "agent/gpu_links.hpp"
 #include "agent/guard/metadata_client.hpp"
 #include "agent/protocol/environment.hpp"
+#include "agent/protocol/topology.hpp"
 #include "base/error.hpp"
 
 namespace agent = fastgpu::agent;
@@ -49,6 +53,16 @@ void read_order(std::string_view text) {
   if (bytes > text.size()) __builtin_trap();
 }
 
+/// The text is the matrix and the addresses of nvidia-smi at once.
+void check_gpu_links(std::string_view text) {
+  const auto links = agent::links_of_matrix(text);
+  const std::vector<agent::NearDevice> gpus = {{"0000:3b:00.0", 0}, {"0000:5e:00.0", 1}};
+  agent::MachineTopology topology{.boot_id = "", .cpus = {{}}, .gpus = gpus, .adapters = {}};
+  topology.gpu_links = agent::links_by_address(links, text, gpus);
+  const std::string once = agent::to_text(topology);
+  if (agent::parse_topology(once).gpu_links != topology.gpu_links) __builtin_trap();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -62,5 +76,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto body = agent::body_of(text);
   if (body && !text.ends_with(*body)) __builtin_trap();
   read_order(text);
+  check_gpu_links(text);
   return 0;
 }

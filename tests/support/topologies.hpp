@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "agent/protocol/topology.hpp"
 
@@ -26,6 +27,25 @@ inline agent::MachineTopology machine(const Shape& shape) {
                                .socket = core / shape.cores / shape.numas,
                                .numa = core / shape.cores});
   return topology;
+}
+
+/// Returns the NVLinks that rows of digits describe, a row for each GPU: "0112" are one link to GPU
+/// 1, one to GPU 2 and two to GPU 3.
+inline std::vector<agent::GpuLink> links_of_rows(const std::vector<std::string>& rows) {
+  std::vector<agent::GpuLink> links;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t k = i + 1; k < rows.size(); ++k)
+      if (const int count = rows[i].at(k) - '0'; count > 0)
+        links.push_back(
+            {.first = static_cast<int>(i), .second = static_cast<int>(k), .count = count});
+  return links;
+}
+
+/// The links of eight V100, as NVIDIA's DGX-1 and the p3.16xlarge of AWS have them: two meshes of
+/// four, joined to a cube.
+inline std::vector<agent::GpuLink> hybrid_cube_mesh() {
+  return links_of_rows({"01122000", "10210200", "12020010", "21200001",  //
+                        "20000112", "02001021", "00101202", "00012120"});
 }
 
 }  // namespace fastgpu::test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "agent/protocol/records.hpp"
 #include "base/error.hpp"
@@ -45,6 +46,26 @@ std::vector<NearDevice> devices_in(const Records& records, const char* key) {
   return devices;
 }
 
+/// Returns the links, sorted. Throws for one that no two GPUs can have, and for a pair that is
+/// there twice.
+std::vector<GpuLink> links_in(const Records& records, std::size_t gpus) {
+  std::vector<GpuLink> links;
+  for (const Records& entry : records.nested("gpu_link", "a link")) {
+    const GpuLink link{.first = small_number(entry, "first"),
+                       .second = small_number(entry, "second"),
+                       .count = small_number(entry, "count")};
+    if (link.first < 0 || link.second <= link.first || std::cmp_greater_equal(link.second, gpus) ||
+        link.count < 1 || link.count > kMostGpuLinks)
+      throw Error(ErrorKind::remote, "topology: a link between GPUs is impossible");
+    links.push_back(link);
+  }
+  const auto pair_of = [](const GpuLink& link) { return std::pair(link.first, link.second); };
+  std::ranges::sort(links, {}, pair_of);
+  if (std::ranges::adjacent_find(links, {}, pair_of) != links.end())
+    throw Error(ErrorKind::remote, "topology: a link between GPUs is there twice");
+  return links;
+}
+
 }  // namespace
 
 std::string to_text(const MachineTopology& topology) {
@@ -60,6 +81,13 @@ std::string to_text(const MachineTopology& topology) {
   }
   add_devices(records, "gpu", topology.gpus);
   add_devices(records, "adapter", topology.adapters);
+  for (const GpuLink& link : topology.gpu_links) {
+    Records entry;
+    entry.add("first", link.first);
+    entry.add("second", link.second);
+    entry.add("count", link.count);
+    records.add("gpu_link", entry);
+  }
   return records.text();
 }
 
@@ -74,6 +102,7 @@ MachineTopology parse_topology(std::string_view text) {
                              .core = small_number(entry, "core"),
                              .socket = small_number(entry, "socket"),
                              .numa = small_number(entry, "numa")});
+  topology.gpu_links = links_in(records, topology.gpus.size());
   if (topology.cpus.empty()) throw Error(ErrorKind::remote, "topology: there is no CPU");
   return topology;
 }

@@ -25,11 +25,24 @@ struct NearDevice {
   friend bool operator==(const NearDevice&, const NearDevice&) = default;
 };
 
+/// The NVLinks between two GPUs, directly or by a switch.
+struct GpuLink {
+  int first = 0;   ///< The index of a GPU.
+  int second = 0;  ///< The index of a later one.
+  int count = 0;   ///< The number of links, at least 1.
+
+  friend bool operator==(const GpuLink&, const GpuLink&) = default;
+};
+
+/// No GPU has more NVLinks.
+inline constexpr int kMostGpuLinks = 64;
+
 struct MachineTopology {
   std::string boot_id;           ///< Equal on nodes that share one kernel, and thus its CPUs.
   std::vector<Cpu> cpus;         ///< Sorted by number.
   std::vector<NearDevice> gpus;  ///< In the order of CUDA_DEVICE_ORDER=PCI_BUS_ID.
   std::vector<NearDevice> adapters;
+  std::vector<GpuLink> gpu_links{};  ///< Each linked pair of GPUs once, in their order.
 };
 
 std::string to_text(const MachineTopology& topology);
