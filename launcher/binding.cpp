@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
+#include "launcher/gpu_order.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -84,21 +86,59 @@ const NodeTopology& topology_of(std::span<const NodeTopology> nodes, const NodeN
   return *found;
 }
 
-std::vector<RankPart> places_of(std::span<const NodeTopology> nodes, const NodeName& name,
-                                RankUnit unit) {
-  const auto all = places_of_nodes(nodes, unit);
-  return all[static_cast<std::size_t>(&topology_of(nodes, name) - nodes.data())];
+/// Returns the places with GPUs in the order in which `count` ranks get them.
+std::vector<RankPart> ordered_by_links(const std::vector<RankPart>& places,
+                                       const MachineTopology& topology, std::size_t count) {
+  std::vector<int> offered;
+  for (const RankPart& place : places)
+    offered.push_back(place.gpu);
+  std::ranges::sort(offered);
+  std::vector<RankPart> ordered;
+  for (const int gpu : order_gpus(topology, offered, count))
+    ordered.push_back(*std::ranges::find(places, gpu, &RankPart::gpu));
+  return ordered;
 }
 
-/// Returns "GPU 0 (0000:3b:00.0), NIC mlx5_0" for the devices of a NUMA node.
-std::string devices_text(const MachineTopology& topology, int numa) {
-  std::string text;
+/// Returns the place of each of these ranks; none if the node has no places. Ranks beyond the
+/// places have the same ones again.
+std::vector<RankPart> places_of(std::span<const NodeTopology> nodes, const NodeRanks& ranks,
+                                RankUnit unit) {
+  const NodeTopology& node = topology_of(nodes, ranks.node);
+  std::vector<RankPart> places =
+      places_of_nodes(nodes, unit)[static_cast<std::size_t>(&node - nodes.data())];
+  const auto count = static_cast<std::size_t>(ranks.count);
+  if (unit == RankUnit::gpu) places = ordered_by_links(places, node.topology, count);
+  std::vector<RankPart> out;
+  for (std::size_t i = 0; i < count && !places.empty(); ++i)
+    out.push_back(places[i % places.size()]);
+  return out;
+}
+
+/// Adds a line with the items behind `head`, and further lines where it would have more than 80
+/// columns.
+void add_list(std::string& out, const std::string& head, const std::vector<std::string>& items) {
+  constexpr std::size_t kColumns = 80;
+  std::string line = head;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = " " + items[i] + (i + 1 < items.size() ? "," : "");
+    if (i > 0 && line.size() + item.size() > kColumns) {
+      out += line + "\n";
+      line = std::string(head.find_first_not_of(' ') + 3, ' ');
+    }
+    line += item;
+  }
+  out += line + "\n";
+}
+
+/// Returns "GPU 0 (0000:3b:00.0)" and "NIC mlx5_0" for the devices of a NUMA node.
+std::vector<std::string> devices_of(const MachineTopology& topology, int numa) {
+  std::vector<std::string> devices;
   for (std::size_t i = 0; i < topology.gpus.size(); ++i)
     if (topology.gpus[i].numa == numa)
-      text += ", GPU " + std::to_string(i) + " (" + topology.gpus[i].name + ")";
+      devices.push_back("GPU " + std::to_string(i) + " (" + topology.gpus[i].name + ")");
   for (const agent::NearDevice& adapter : topology.adapters)
-    if (adapter.numa == numa) text += ", NIC " + adapter.name;
-  return text;
+    if (adapter.numa == numa) devices.push_back("NIC " + adapter.name);
+  return devices;
 }
 
 /// A rank, for the drawing.
@@ -124,8 +164,10 @@ std::vector<int> cpus_of(const MachineTopology& topology, int socket, int numa) 
 void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, std::string& out) {
   const MachineTopology& topology = node.topology;
   out += node.name.value + "\n";
-  if (const std::string text = devices_text(topology, -1); !text.empty())
-    out += "  near no socket: " + text.substr(2) + "\n";
+  for (const LinkedPairs& group : linked_pairs(topology))
+    add_list(out, "  NVLink (" + counted(group.links, "link") + "):", group.pairs);
+  if (const auto devices = devices_of(topology, -1); !devices.empty())
+    add_list(out, "  near no socket:", devices);
   std::set<std::pair<int, int>> places;  // a socket and one of its NUMA nodes
   for (const Cpu& cpu : topology.cpus)
     places.emplace(cpu.socket, cpu.numa);
@@ -135,8 +177,9 @@ void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, st
     if (socket != socket_before) out += "  socket " + std::to_string(socket) + "\n";
     socket_before = socket;
     const std::vector<int> cpus = cpus_of(topology, socket, numa);
-    out += "    NUMA node " + std::to_string(numa) + ": CPUs " + agent::cpu_list(cpus) +
-           devices_text(topology, numa) + "\n";
+    std::vector<std::string> items = devices_of(topology, numa);
+    items.insert(items.begin(), "CPUs " + agent::cpu_list(cpus));
+    add_list(out, "    NUMA node " + std::to_string(numa) + ":", items);
     const auto is_here = [&](int cpu) { return std::ranges::count(cpus, cpu) > 0; };
     // A rank is drawn in the first NUMA node of its CPUs.
     for (const DrawnRank& rank : ranks)
@@ -191,11 +234,12 @@ void bind_ranks(std::vector<NodeRanks>& placement, std::span<const NodeTopology>
                 RankUnit unit) {
   if (unit == RankUnit::none) return;
   for (NodeRanks& ranks : placement) {
-    const auto places = places_of(nodes, ranks.node, unit);
     ranks.cpus.clear();
-    for (int i = 0; i < ranks.count && !places.empty(); ++i)
-      ranks.cpus.push_back(
-          agent::cpu_list(places[static_cast<std::size_t>(i) % places.size()].cpus));
+    ranks.gpus.clear();
+    for (const RankPart& place : places_of(nodes, ranks, unit)) {
+      ranks.cpus.push_back(agent::cpu_list(place.cpus));
+      if (place.gpu >= 0) ranks.gpus.push_back(place.gpu);
+    }
   }
 }
 
@@ -204,12 +248,11 @@ std::string draw_placement(std::span<const NodeRanks> placement,
   if (unit == RankUnit::none) return "";
   std::string out;
   for (const NodeRanks& ranks : placement) {
-    const auto places = places_of(nodes, ranks.node, unit);
     std::vector<DrawnRank> drawn;
-    for (int i = 0; i < ranks.count && !places.empty(); ++i) {
-      const RankPart& place = places[static_cast<std::size_t>(i) % places.size()];
-      drawn.push_back({.rank = ranks.first + i, .cpus = place.cpus, .gpu = place.gpu});
-    }
+    for (const RankPart& place : places_of(nodes, ranks, unit))
+      drawn.push_back({.rank = ranks.first + static_cast<int>(drawn.size()),
+                       .cpus = place.cpus,
+                       .gpu = place.gpu});
     draw_node(topology_of(nodes, ranks.node), drawn, out);
   }
   return out;

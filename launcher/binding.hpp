@@ -1,5 +1,5 @@
-// The CPUs of each rank, as a function of the nodes' topologies and of what a rank is to have for
-// itself. Pure.
+// The CPUs and the GPU of each rank, as a function of the nodes' topologies and of what a rank is
+// to have for itself. Pure.
 #pragma once
 
 #include <span>
@@ -33,12 +33,13 @@ struct NodeTopology {
 std::vector<std::vector<RankPart>> places_of_nodes(std::span<const NodeTopology> nodes,
                                                    RankUnit unit);
 
-/// Writes the CPUs of each rank into the placement. With more ranks on a node than places, several
-/// ranks have the same. `nodes` has every node of the placement.
+/// Writes the CPUs and the GPU of each rank into the placement: the places in their order, and
+/// those with GPUs as order_gpus() has them. With more ranks on a node than places, several ranks
+/// have the same. `nodes` has every node of the placement.
 void bind_ranks(std::vector<NodeRanks>& placement, std::span<const NodeTopology> nodes,
                 RankUnit unit);
 
-/// Returns the nodes, sockets, NUMA nodes, GPUs, adapters and ranks of a placement that
+/// Returns the nodes, sockets, NUMA nodes, GPUs, NVLinks, adapters and ranks of a placement that
 /// bind_ranks() has written, as lines of text; empty for RankUnit::none.
 std::string draw_placement(std::span<const NodeRanks> placement,
                            std::span<const NodeTopology> nodes, RankUnit unit);

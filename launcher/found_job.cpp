@@ -48,7 +48,8 @@ std::vector<NodeRanks> placement_of(const std::string& id, const Parts& parts) {
     for (int i = 0; i < count; ++i)
       if (plan.ranks[static_cast<std::size_t>(i)] != next + i)
         refuse_found(id, "rank " + std::to_string(next + i) + " is on no node of the cluster");
-    placement.push_back({.node = part->node, .first = next, .count = count, .cpus = plan.cpus});
+    placement.push_back(
+        {.node = part->node, .first = next, .count = count, .cpus = plan.cpus, .gpus = plan.gpus});
     next += count;
   }
   const int size = parts.front()->job->ranks.world_size;

@@ -258,6 +258,7 @@ agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
   plan.cpus = node.ranks.cpus;
+  plan.gpus = node.ranks.gpus;
   for (const JobNode& member : request.nodes) {
     plan.world_size += member.ranks.count;
     plan.ranks_by_node.push_back(member.ranks.count);

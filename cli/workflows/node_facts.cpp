@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "cli/workflows/cluster_hosts.hpp"
+#include "launcher/topologies.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -27,6 +29,19 @@ Outcome<agent::JobNodeFacts> facts_of(Services& services, const state::Cluster& 
   });
   services.cancel().check();
   return facts;
+}
+
+Outcome<agent::MachineTopology> topology_of(Services& services, const state::Cluster& cluster,
+                                            const state::Node& node) {
+  const auto topology = attempt([&] {
+    const ssh::Host host = to_host(services.store(), cluster, node);
+    return launcher::ask_topologies(services.ssh(), std::span(&host, 1), services.agent(),
+                                    services.cancel())
+        .front()
+        .topology;
+  });
+  services.cancel().check();
+  return topology;
 }
 
 }  // namespace fastgpu::cli

@@ -1,6 +1,7 @@
 // The present report of a node about itself.
 #pragma once
 
+#include "agent/protocol/topology.hpp"
 #include "cli/workflows/services.hpp"
 #include "launcher/checks/node_facts.hpp"
 #include "state/model.hpp"
@@ -11,5 +12,9 @@ namespace fastgpu::cli {
 /// after a cancel.
 Outcome<agent::JobNodeFacts> facts_of(Services& services, const state::Cluster& cluster,
                                       const state::Node& node);
+
+/// Asks a running node for its processors and devices. Throws after a cancel.
+Outcome<agent::MachineTopology> topology_of(Services& services, const state::Cluster& cluster,
+                                            const state::Node& node);
 
 }  // namespace fastgpu::cli

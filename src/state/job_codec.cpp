@@ -22,6 +22,7 @@ json to_node(const NodeRanks& node) {
   json object = {{"name", node.node.value}, {"first", node.first}, {"ranks", node.count}};
   if (node.workers > 0) object["workers"] = node.workers;
   if (!node.cpus.empty()) object["cpus"] = node.cpus;
+  if (!node.gpus.empty()) object["gpus"] = node.gpus;
   if (!node.instance_id.empty()) object["instance"] = node.instance_id;
   return object;
 }
@@ -32,6 +33,7 @@ NodeRanks parse_node(const json& object) {
           .count = field<int>(object, "ranks"),
           .workers = object.value("workers", 0),
           .cpus = object.value("cpus", std::vector<std::string>()),
+          .gpus = object.value("gpus", std::vector<int>()),
           .instance_id = object.value("instance", std::string())};
 }
 

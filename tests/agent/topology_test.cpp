@@ -49,6 +49,24 @@ std::pair<std::string, std::string> run_bound(const std::string& cpus) {
   return {read_text(home.path() / "job/ranks/3.out"), read_text(home.path() / "job/ranks/3.err")};
 }
 
+/// Runs rank 3 of a job whose plan gives ranks 3 and up these GPUs, with `before` in its
+/// environment. Returns the GPUs that it sees.
+std::string gpus_seen(std::vector<int> gpus, const std::vector<std::string>& before = {}) {
+  const ScratchHome home;
+  JobPlan plan;
+  plan.id = "gpus-1";
+  plan.argv = {"sh", "-c", "echo ${CUDA_VISIBLE_DEVICES-all}"};
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    plan.ranks.push_back(3 + static_cast<int>(i));
+  plan.world_size = 3 + static_cast<int>(gpus.size());
+  plan.gpus = std::move(gpus);
+  write_file(home.path() / "job/rank", to_text(plan));
+  write_file(home.path() / "job/variables", variables_text(before));
+  CHECK(run_agent(home, {"rank", "job", "--place", "3:0:" + std::to_string(plan.world_size)})
+            .status.ok());
+  return read_text(home.path() / "job/ranks/3.out");
+}
+
 TEST_SUITE_BEGIN("agent/topology");
 
 TEST_CASE("sockets, dies, cores, threads, NUMA nodes and devices are read") {
@@ -167,6 +185,23 @@ TEST_CASE("a rank whose CPUs are not there runs on others and says so") {
   const int first = allowed_cpus().front();
   const auto [less, remark] = run_bound(std::to_string(first) + ",60000");
   CHECK(remark.find("uses CPUs " + std::to_string(first) + " and not ") != std::string::npos);
+}
+
+TEST_CASE(
+    "ranks see their GPUs in their own order, so that rank N of a node uses the GPU beside it") {
+  CHECK(gpus_seen({0, 3, 2, 1}) == "0,3,2,1\n");
+  CHECK(gpus_seen({4, 7}) == "4,7\n");
+  CHECK(gpus_seen({2, 1, 2}) == "2,1\n");
+}
+
+TEST_CASE("ranks whose GPUs have the usual order see all of them") {
+  CHECK(gpus_seen({0, 1, 2}) == "all\n");
+  CHECK(gpus_seen({0, 1, 0, 1}) == "all\n");
+  CHECK(gpus_seen({0}) == "all\n");
+}
+
+TEST_CASE("a list of GPUs that the job has is kept") {
+  CHECK(gpus_seen({0, 3, 2, 1}, {"CUDA_VISIBLE_DEVICES=5,6"}) == "5,6\n");
 }
 
 TEST_CASE("a rank without CPUs in its plan is not bound") {

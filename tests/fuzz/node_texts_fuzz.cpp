@@ -1,6 +1,9 @@
 // What nodes report for checks, placement and `top`, and a file of parameters.
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "agent/protocol/facts.hpp"
 #include "agent/protocol/link_probe.hpp"
@@ -9,12 +12,23 @@
 #include "launcher/array.hpp"
 #include "launcher/binding.hpp"
 #include "launcher/checks/node_health.hpp"
+#include "launcher/gpu_order.hpp"
 #include "launcher/node_usage.hpp"
 
 using fastgpu::ErrorKind;
 using fastgpu::fuzz::attempt;
 namespace agent = fastgpu::agent;
 namespace launcher = fastgpu::launcher;
+
+namespace {
+
+std::vector<int> first_gpus(std::size_t count) {
+  std::vector<int> gpus(count);
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
@@ -27,6 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (agent::to_text(agent::parse_topology(once)) != once) __builtin_trap();
     for (const auto unit : {launcher::RankUnit::core, launcher::RankUnit::socket})
       launcher::rank_places(topology, unit);
+    launcher::linked_pairs(topology);
+    constexpr int kFewGpus = 8;
+    const std::vector<int> gpus = first_gpus(std::min<std::size_t>(topology.gpus.size(), kFewGpus));
+    if (launcher::order_gpus(topology, gpus, gpus.size()).size() != gpus.size()) __builtin_trap();
   });
   attempt<ErrorKind::remote>([&] {
     const std::string once = agent::cpu_list(agent::parse_cpu_list(text));

@@ -43,12 +43,29 @@ TEST_CASE("lists of CPUs are read as they are written") {
 }
 
 TEST_CASE("a topology survives its way over the network") {
-  const agent::MachineTopology sent = gpu_machine();
+  agent::MachineTopology sent = gpu_machine();
+  sent.gpu_links = test::hybrid_cube_mesh();
   const agent::MachineTopology read = agent::parse_topology(to_text(sent));
   CHECK(read.cpus == sent.cpus);
   CHECK(read.gpus == sent.gpus);
   CHECK(read.adapters == sent.adapters);
+  CHECK(read.gpu_links == sent.gpu_links);
   CHECK_THROWS_AS(agent::parse_topology(""), Error);
+}
+
+TEST_CASE(
+    "links that no two GPUs of a node can have are refused, and so is one that is there twice") {
+  const agent::GpuLink good{.first = 0, .second = 7, .count = 1};
+  const auto is_refused = [&](const agent::GpuLink& link) {
+    agent::MachineTopology sent = gpu_machine();
+    sent.gpu_links = {good, link};
+    const std::string text = to_text(sent);
+    return failure_of([&] { agent::parse_topology(text); }).kind() == ErrorKind::remote;
+  };
+  for (const agent::GpuLink& bad : std::vector<agent::GpuLink>{
+           {-1, 0, 1}, {1, 1, 1}, {2, 1, 1}, {0, 8, 1}, {0, 1, 0}, {0, 1, 65}})
+    CHECK(is_refused(bad));
+  CHECK(is_refused(good));
 }
 
 TEST_CASE("a core has all of its threads, a socket all of its cores") {
@@ -142,21 +159,84 @@ TEST_CASE("ranks beyond the places have the same ones again") {
   CHECK(placement[0].cpus.size() == 3);
 }
 
+TEST_CASE("ranks get the GPUs that are linked best, each with the cores beside its own") {
+  auto topology = gpu_machine();
+  topology.gpu_links = test::hybrid_cube_mesh();
+  const std::vector<NodeTopology> nodes = {{{"a"}, topology}};
+  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 8}};
+  const Lists cpus = lists_of(rank_places(topology, RankUnit::gpu));
+  bind_ranks(placement, nodes, RankUnit::gpu);
+  REQUIRE(placement[0].gpus == std::vector<int>{0, 3, 2, 1, 5, 6, 7, 4});
+  for (std::size_t i = 0; i < 8; ++i)
+    CHECK(placement[0].cpus[i] == cpus[std::size_t(placement[0].gpus[i])]);
+  placement[0].count = 2;
+  bind_ranks(placement, nodes, RankUnit::gpu);
+  CHECK(placement[0].gpus == std::vector<int>{0, 3});
+  CHECK(placement[0].cpus == Lists{cpus[0], cpus[3]});
+}
+
+TEST_CASE("ranks beyond the GPUs share them in the same order, and other units have no GPUs") {
+  auto topology = gpu_machine();
+  topology.gpu_links = test::hybrid_cube_mesh();
+  const std::vector<NodeTopology> nodes = {{{"a"}, topology}};
+  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 10}};
+  bind_ranks(placement, nodes, RankUnit::gpu);
+  CHECK(placement[0].gpus == std::vector<int>{0, 3, 2, 1, 5, 6, 7, 4, 0, 3});
+  bind_ranks(placement, nodes, RankUnit::core);
+  CHECK(placement[0].gpus.empty());
+}
+
+TEST_CASE("each of the nodes that share a kernel orders the GPUs of its own part") {
+  auto topology = gpu_machine();
+  topology.gpu_links = test::hybrid_cube_mesh();
+  topology.boot_id = "one";
+  const std::vector<NodeTopology> nodes = {{{"a"}, topology}, {{"b"}, topology}};
+  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 2},
+                                      {.node = {"b"}, .first = 2, .count = 2}};
+  bind_ranks(placement, nodes, RankUnit::gpu);
+  CHECK(placement[0].gpus == std::vector<int>{0, 3});
+  CHECK(placement[1].gpus == std::vector<int>{4, 7});
+}
+
+TEST_CASE("the drawing names linked GPUs, in lines of at most 80 columns") {
+  NodeTopology node{{"demo-0"}, gpu_machine()};
+  const std::vector<NodeRanks> placement = {{.node = {"demo-0"}, .first = 0, .count = 2}};
+  const auto drawn = [&] { return draw_placement(placement, std::span(&node, 1), RankUnit::gpu); };
+  CHECK(drawn().find("NVLink") == std::string::npos);
+  node.topology.gpu_links = test::hybrid_cube_mesh();
+  const std::string text = drawn();
+  CHECK(
+      text.starts_with("demo-0\n"
+                       "  NVLink (2 links): 0-3, 0-4, 1-2, 1-5, 2-3, 4-7, 5-6, 6-7\n"
+                       "  NVLink (1 link): 0-1, 0-2, 1-3, 2-6, 3-7, 4-5, 4-6, 5-7\n"
+                       "  socket 0\n"));
+  CHECK(text.find("rank 1: CPUs 6-7,22-23, GPU 3\n") != std::string::npos);
+  node.topology.gpu_links.clear();
+  for (int i = 0; i < 7; ++i)
+    for (int k = i + 1; k < 7; ++k)
+      node.topology.gpu_links.push_back({.first = i, .second = k, .count = 4});
+  CHECK(drawn().starts_with(
+      "demo-0\n"
+      "  NVLink (4 links): 0-1, 0-2, 0-3, 0-4, 0-5, 0-6, 1-2, 1-3, 1-4, 1-5, 1-6, 2-3,\n"
+      "      2-4, 2-5, 2-6, 3-4, 3-5, 3-6, 4-5, 4-6, 5-6\n"
+      "  socket 0\n"));
+}
+
 TEST_CASE("the drawing has nodes, sockets, GPUs, adapters and ranks") {
   const std::vector<NodeTopology> nodes = {{{"demo-0"}, gpu_machine()}};
   const std::vector<NodeRanks> placement = {{.node = {"demo-0"}, .first = 8, .count = 5}};
   CHECK(draw_placement(placement, nodes, RankUnit::gpu) ==
         "demo-0\n"
         "  socket 0\n"
-        "    NUMA node 0: CPUs 0-7,16-23, GPU 0 (gpu0), GPU 1 (gpu1), GPU 2 (gpu2), GPU 3 (gpu3), "
-        "NIC mlx5_0\n"
+        "    NUMA node 0: CPUs 0-7,16-23, GPU 0 (gpu0), GPU 1 (gpu1), GPU 2 (gpu2),\n"
+        "        GPU 3 (gpu3), NIC mlx5_0\n"
         "      rank 8: CPUs 0-1,16-17, GPU 0\n"
         "      rank 9: CPUs 2-3,18-19, GPU 1\n"
         "      rank 10: CPUs 4-5,20-21, GPU 2\n"
         "      rank 11: CPUs 6-7,22-23, GPU 3\n"
         "  socket 1\n"
-        "    NUMA node 1: CPUs 8-15,24-31, GPU 4 (gpu4), GPU 5 (gpu5), GPU 6 (gpu6), GPU 7 (gpu7), "
-        "NIC mlx5_1\n"
+        "    NUMA node 1: CPUs 8-15,24-31, GPU 4 (gpu4), GPU 5 (gpu5), GPU 6 (gpu6),\n"
+        "        GPU 7 (gpu7), NIC mlx5_1\n"
         "      rank 12: CPUs 8-9,24-25, GPU 4\n");
 }
 

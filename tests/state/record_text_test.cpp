@@ -352,6 +352,7 @@ TEST_CASE("the request that lists show is the same from the text of a record and
                    .placement = {{{"demo-0"}, 0, 2}, {{"demo-1"}, 2, 2}}};
   check_same(record);
   record.placement[0].cpus = {"0-3", "4-7"};
+  record.placement[0].gpus = {0, 3};
   record.placement[1].workers = 8;
   record.spec.priority = -2;
   check_same(record);

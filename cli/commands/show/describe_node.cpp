@@ -16,7 +16,10 @@ std::optional<NodeReport> report_of(Context& context, const state::Cluster& clus
   if (node.state != state::NodeState::running) return std::nullopt;
   const auto facts = facts_of(context, cluster, node);
   if (!facts.ok()) return NodeReport{.failure = facts.error().what()};
-  return NodeReport{.obstacle = facts.value().rdma_obstacle, .ports = facts.value().rdma_ports};
+  NodeReport report{.obstacle = facts.value().rdma_obstacle, .ports = facts.value().rdma_ports};
+  if (const auto topology = topology_of(context, cluster, node); topology.ok())
+    report.topology = topology.value();
+  return report;
 }
 
 }  // namespace
@@ -36,6 +39,7 @@ Action make_describe_node_command(Arguments& arguments) {
     if (cluster) fields.update(machine_fields(*cluster));
     const auto report = cluster ? report_of(context, *cluster, node) : std::nullopt;
     fields.update(rdma_fields(report));
+    fields.update(gpu_fields(report));
     View view = view_of_one("node", fields, node.name.value);
     view.described = description_of(node, shown, report, std::chrono::system_clock::now());
     context.ui().show(view);

@@ -13,6 +13,7 @@
 #include "cli/commands/show/job_views.hpp"
 #include "cli/ui/text.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
+#include "launcher/gpu_order.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -276,6 +277,21 @@ void put_rdma(Json& description, const NodeReport& report) {
   put_line(description, "RDMA obstacle", report.obstacle);
 }
 
+/// Adds the GPUs of a node, and the pairs that NVLink joins by their numbers.
+void put_gpus(Json& description, const agent::MachineTopology& topology) {
+  Json table = Json::array();
+  for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+    const agent::NearDevice& gpu = topology.gpus[i];
+    table.push_back(Json{{"GPU", i}, {"address", gpu.name}});
+    table.back()["NUMA node"] = gpu.numa >= 0 ? Json(gpu.numa) : Json();
+  }
+  put_part(description, "GPUs", without_empty_columns(table));
+  Json links = Json::object();
+  for (const launcher::LinkedPairs& group : launcher::linked_pairs(topology))
+    links[counted(static_cast<std::size_t>(group.links), "link")] = joined(group.pairs);
+  put_part(description, "NVLink", std::move(links));
+}
+
 }  // namespace
 
 std::optional<Money> cost_of(const GuardStatus& status, const state::Node& node, TimePoint now) {
@@ -333,6 +349,7 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown,
   put_line(out, "instance", node.instance_id);
   put_part(out, "machine", machine_section(shown.cluster));
   put_line(out, "cost so far", cost_word(shown.status, node, now));
+  if (report && report->topology) put_gpus(out, *report->topology);
   if (report) put_rdma(out, *report);
   put_part(out, "host keys", Json(node.host_keys));
   return out;

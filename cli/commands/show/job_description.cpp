@@ -1,5 +1,8 @@
 #include "cli/commands/show/job_description.hpp"
 
+#include <span>
+#include <string>
+
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/quote.hpp"
@@ -61,6 +64,14 @@ void put_engine(Json& description, const launcher::JobRecord& record) {
   put_line(description, "image", options.image);
 }
 
+/// Returns the GPUs in the order of their ranks, as the CPUs are shown: "0 3 2 1".
+std::string gpus_text(std::span<const int> gpus) {
+  std::string text;
+  for (const int gpu : gpus)
+    append_item(text, std::to_string(gpu), " ");
+  return text;
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
@@ -88,6 +99,7 @@ void put_wish(Json& description, const state::Job& job) {
     table.push_back(
         Json{{"node", ranks.node.value}, {noun, launcher::ranks_of_node(record.placement, i)}});
     if (!ranks.cpus.empty()) table.back()["cpus"] = joined(ranks.cpus, " ");
+    if (!ranks.gpus.empty()) table.back()["gpus"] = gpus_text(ranks.gpus);
   }
   put_part(description, "nodes", std::move(table));
 }

@@ -172,6 +172,18 @@ Json rdma_fields(const std::optional<NodeReport>& report) {
   return fields;
 }
 
+Json gpu_fields(const std::optional<NodeReport>& report) {
+  Json fields = {{"gpu_devices", nullptr}, {"nvlinks", nullptr}};
+  if (!report || !report->topology) return fields;
+  fields = {{"gpu_devices", Json::array()}, {"nvlinks", Json::array()}};
+  for (const agent::NearDevice& gpu : report->topology->gpus)
+    fields["gpu_devices"].push_back(
+        {{"address", gpu.name}, {"numa_node", gpu.numa >= 0 ? Json(gpu.numa) : Json()}});
+  for (const agent::GpuLink& link : report->topology->gpu_links)
+    fields["nvlinks"].push_back({{"gpus", {link.first, link.second}}, {"links", link.count}});
+  return fields;
+}
+
 Json to_json(const state::Cluster& cluster) {
   const state::ClusterText text = state::record_text_of(cluster);
   Json out;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/protocol/topology.hpp"
 #include "base/rdma_devices.hpp"
 #include "cli/ui/view.hpp"
 #include "cli/workflows/cluster_guards.hpp"
@@ -28,16 +29,20 @@ struct ClusterAndNodes {
   std::string owner{};  ///< See provision::ClusterView.
 };
 
-/// The report of a running node about its RDMA devices.
+/// The report of a running node about its devices.
 struct NodeReport {
   std::string failure{};  ///< Why the node has reported nothing; empty if it has.
   /// The obstacle to the use of its devices, and the remedy; empty without one.
   std::string obstacle{};
   std::vector<RdmaPort> ports{};
+  std::optional<agent::MachineTopology> topology{};  ///< Absent if it is unknown.
 };
 
 /// Returns the RDMA ports of a node; null if it does not run or has not reported.
 Json rdma_fields(const std::optional<NodeReport>& report);
+
+/// Returns the GPUs of a node and the NVLinks between them; null if they are unknown.
+Json gpu_fields(const std::optional<NodeReport>& report);
 
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);

@@ -102,6 +102,25 @@ void name_npus(std::vector<std::string>& environment, const std::filesystem::pat
     process::set_variable(environment, assignment);
 }
 
+/// Lets programs that use the GPU with the rank's number on the node use the GPU beside the rank:
+/// shows them the GPUs of the node's ranks in the order of these. Sets nothing where rank N has
+/// GPU N, and nothing in place of a list that the job or the node has.
+void name_gpus(std::vector<std::string>& environment, const JobPlan& plan) {
+  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+  if (process::variable(environment, kVisible) || process::variable(plan.environment, kVisible))
+    return;
+  std::vector<int> gpus;  // Ranks that share a GPU have it once.
+  for (const int gpu : plan.gpus)
+    if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
+  std::string list;
+  bool is_usual = true;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    is_usual = is_usual && std::cmp_equal(gpus[i], i);
+    list += (i > 0 ? "," : "") + std::to_string(gpus[i]);
+  }
+  if (!is_usual) process::set_variable(environment, std::string(kVisible) + "=" + list);
+}
+
 /// Returns the number of ranks on each node; empty if it is not known.
 std::vector<int> ranks_by_node(const JobPlan& plan) {
   if (!plan.ranks_by_node.empty()) return plan.ranks_by_node;
@@ -192,6 +211,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   name_shared_memory(environment, plan);
   name_interface(environment, plan);
   name_npus(environment, directory, plan, place);
+  name_gpus(environment, plan);
   name_slurm_ports(environment, plan);
   name_local_size(environment, plan);
   const auto set = [&](const std::string& name, const std::string& value) {

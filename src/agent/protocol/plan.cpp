@@ -22,6 +22,12 @@ int parse_count(const std::string& text) {
   throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a number of ranks");
 }
 
+int parse_gpu(const std::string& text) {
+  const int gpu = to_number<int>(text).value_or(-1);
+  if (gpu >= 0) return gpu;
+  throw Error(ErrorKind::remote, "job plan: '" + printable(text) + "' is not a GPU");
+}
+
 constexpr std::array<std::string_view, 3> kOnFull = {"fail", "drop", "stop"};
 
 OnFull on_full_in(const Records& records) {
@@ -62,6 +68,8 @@ std::string to_text(const JobPlan& plan) {
     records.add("on_node", ranks);
   for (const std::string& cpus : plan.cpus)
     records.add("cpus", cpus);
+  for (const int gpu : plan.gpus)
+    records.add("gpu", gpu);
   if (plan.starts_workers) records.add("workers", 1);
   if (plan.has_input) records.add("input", 1);
   if (plan.input_to_all) records.add("input_all", 1);
@@ -108,6 +116,7 @@ JobPlan parse_plan(std::string_view text) {
       .world_size = records.all("size").empty() ? 0 : static_cast<int>(records.number("size")),
       .ranks_by_node = {},
       .cpus = records.all("cpus"),
+      .gpus = {},
       .starts_workers = !records.all("workers").empty(),
       .has_input = !records.all("input").empty(),
       .input_to_all = !records.all("input_all").empty(),
@@ -118,8 +127,12 @@ JobPlan parse_plan(std::string_view text) {
     plan.ranks.push_back(parse_rank(rank));
   for (const std::string& count : records.all("on_node"))
     plan.ranks_by_node.push_back(parse_count(count));
+  for (const std::string& gpu : records.all("gpu"))
+    plan.gpus.push_back(parse_gpu(gpu));
   if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())
     throw Error(ErrorKind::remote, "job plan: not every rank has its CPUs");
+  if (!plan.gpus.empty() && plan.gpus.size() != plan.ranks.size())
+    throw Error(ErrorKind::remote, "job plan: not every rank has its GPU");
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");
   if (plan.argv.empty()) throw Error(ErrorKind::remote, "job plan: the command is empty");
   return plan;

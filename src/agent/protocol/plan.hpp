@@ -90,6 +90,8 @@ struct JobPlan {
   std::vector<int> ranks_by_node;
   /// The CPUs of each of `ranks`, "0-3,8"; empty if they may use all of the node.
   std::vector<std::string> cpus;
+  /// The GPU of each of `ranks`, by its index in the order of the PCI bus; empty if they choose.
+  std::vector<int> gpus;
   /// The program starts the job's processes itself, and tells them their places: it gets neither
   /// variables of MPI nor those of a rank.
   bool starts_workers = false;

@@ -1,14 +1,29 @@
 """Ranks on CPUs of their own: placement_test.py FASTGPU [TEST ...]"""
 
+import contextlib
 import json
 import os
 import pathlib
+import shlex
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster
 from suite import assert_equal, assert_in, assert_not_in
 
+SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "templates/schemas"
+GPUS = [f"0000:{bus}:00.0" for bus in ("3b", "5e", "86", "d8")]
+# Bridges join the first GPU to the third one, and the second to the fourth.
+SMI = r"""#!/bin/sh
+case $1 in
+topo)
+  printf '\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\n'
+  printf 'GPU0\t X \tSYS\tNV12\tSYS\t0-3\nGPU1\tSYS\t X \tSYS\tNV12\t0-3\n'
+  printf 'GPU2\tNV12\tSYS\t X \tSYS\t0-3\nGPU3\tSYS\tNV12\tSYS\t X \t0-3\n' ;;
+--query-gpu=pci.bus_id) printf '0000%s\n' 0000:3B:00.0 0000:5E:00.0 0000:86:00.0 0000:D8:00.0 ;;
+*) exit 2 ;;
+esac
+"""
 ALLOWED = "$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)"
 SHOW = ["sh", "-c", f"echo $RANK $FASTGPU_CPUS {ALLOWED}"]
 
@@ -23,6 +38,35 @@ def numbers(text):
         first, _, last = item.partition("-")
         found += range(int(first), int(last or first) + 1)
     return found
+
+
+@contextlib.contextmanager
+def gpus_on(user, node):
+    """Shows a node the files of four GPUs in place of its PCI bus, and a nvidia-smi."""
+    bus, program = "/sys/bus/pci/devices", "/usr/local/sbin/nvidia-smi"
+
+    def on(script):
+        user.run("exec", node, "--", "sh", "-ec", script)
+
+    on(f"printf %s {shlex.quote(SMI)} >{program}; chmod 755 {program}")
+    on(f"mount -t tmpfs tmpfs {bus}")
+    for gpu in GPUS:
+        folder = f"{bus}/{gpu}"
+        files = {"vendor": "0x10de", "class": "0x030200", "numa_node": "0"}
+        writes = [f"echo {text} >{folder}/{file}" for file, text in files.items()]
+        on("; ".join([f"mkdir {folder}", *writes]))
+    try:
+        yield
+    finally:
+        on(f"umount {bus}; rm {program}")
+
+
+def fitting(document, kind):
+    with contextlib.suppress(ImportError):
+        import jsonschema
+
+        jsonschema.validate(document, json.loads((SCHEMAS / f"{kind}.json").read_text()))
+    return document
 
 
 def planned(user, cluster, *more):
@@ -90,6 +134,42 @@ def test_what_does_not_fit_is_refused(user):
     if len(planned(user, f"{name}/0", "--per", "core", "--oversubscribe")) > 1:
         words = ["run", "job", "-c", f"{name}/0", "--per", "core", "--", "true"]
         user.refused(words, 2, "which has 1 slot")
+
+
+@shared_cluster
+def test_ranks_get_the_gpus_that_are_linked(user):
+    name = user.two_nodes()
+    run = ["run", "job", "-c", f"{name}/0", "--per", "gpu", "--oversubscribe"]
+    run += ["--launcher", "plain"]
+    show = ["--", "sh", "-c", "echo $LOCAL_RANK: $CUDA_VISIBLE_DEVICES"]
+    with gpus_on(user, f"{name}-0"):
+        drawing = user.run(*run, "-np", "4", "--dry-run", "--", "true").out.decode()
+        assert_in(f"{name}-0\n  NVLink (12 links): 0-2, 1-3\n", drawing)
+        ranks = [line for line in drawing.splitlines() if "rank " in line]
+        assert_equal([line.split(", ")[-1] for line in ranks], [f"GPU {n}" for n in (0, 2, 3, 1)])
+        plan = user.run(*run, "-np", "2", "--dry-run", "-o", "json", "--", "true")
+        plan = fitting(json.loads(plan.out), "plan")
+        assert_equal(plan["job"]["nodes"][0]["gpus"], [0, 2])
+        lines = user.run(*run, "-np", "4", *show).out.decode().splitlines()
+        assert_equal(
+            sorted(line.split("] ")[-1] for line in lines), [f"{n}: 0,2,3,1" for n in range(4)]
+        )
+        kept = user.run(*run, "-np", "1", "-e", "CUDA_VISIBLE_DEVICES=3", *show).out.decode()
+        assert_in("0: 3", kept)
+
+
+@shared_cluster
+def test_the_gpus_of_a_node_are_described_with_their_links(user):
+    name = user.two_nodes()
+    words = ("describe", "node", f"{name}-0")
+    document = fitting(json.loads(user.run(*words, "-o", "json").out), "node")
+    assert_equal((document["gpu_devices"], document["nvlinks"]), ([], []))
+    with gpus_on(user, f"{name}-0"):
+        document = fitting(json.loads(user.run(*words, "-o", "json").out), "node")
+        assert_equal([gpu["address"] for gpu in document["gpu_devices"]], GPUS)
+        links = [{"gpus": [0, 2], "links": 12}, {"gpus": [1, 3], "links": 12}]
+        assert_equal(document["nvlinks"], links)
+        assert_in("NVLink:\n  12 links:  0-2, 1-3\n", user.run(*words).out.decode())
 
 
 if __name__ == "__main__":

@@ -215,6 +215,51 @@ TEST_CASE("programs get the RDMA ports of a node in full, and null where they ar
   CHECK(fields["rdma_obstacle"] == report_with_ports().obstacle);
 }
 
+/// A node with four GPUs, of which bridges join two pairs.
+NodeReport report_with_gpus() {
+  agent::MachineTopology topology;
+  for (int i = 0; i < 4; ++i)
+    topology.gpus.push_back({.name = "0000:0" + std::to_string(i) + ":00.0", .numa = i / 2});
+  topology.gpu_links = {{.first = 0, .second = 1, .count = 12},
+                        {.first = 2, .second = 3, .count = 12}};
+  return {.topology = topology};
+}
+
+TEST_CASE("a node is described with its GPUs, and the pairs that NVLink joins") {
+  const ClusterAndNodes shown = local_cluster();
+  NodeReport report = report_with_gpus();
+  const auto described = [&] {
+    return text_of(description_of(shown.nodes[0], shown, report, kNow));
+  };
+  const std::string pairs = described();
+  INFO(pairs);
+  CHECK(pairs.find("GPUs:\n"
+                   "  GPU  ADDRESS       NUMA NODE\n"
+                   "  0    0000:00:00.0  0\n"
+                   "  1    0000:01:00.0  0\n"
+                   "  2    0000:02:00.0  1\n"
+                   "  3    0000:03:00.0  1\n"
+                   "NVLink:\n"
+                   "  12 links:  0-1, 2-3\n") != std::string::npos);
+  report.topology->gpu_links.clear();
+  CHECK(described().find("NVLink") == std::string::npos);
+  report.topology->gpus.clear();
+  CHECK(described().find("GPU") == std::string::npos);
+}
+
+TEST_CASE("programs get the GPUs of a node and their links, and null where they are unknown") {
+  CHECK(gpu_fields({}) == Json{{"gpu_devices", nullptr}, {"nvlinks", nullptr}});
+  CHECK(gpu_fields(NodeReport{})["gpu_devices"].is_null());
+  NodeReport report = report_with_gpus();
+  report.topology->gpus[3].numa = -1;
+  const Json fields = gpu_fields(report);
+  CHECK(fields["gpu_devices"][2] == Json{{"address", "0000:02:00.0"}, {"numa_node", 1}});
+  CHECK(fields["gpu_devices"][3]["numa_node"].is_null());
+  CHECK(fields["nvlinks"][1] == Json{{"gpus", {2, 3}}, {"links", 12}});
+  report.topology.emplace();
+  CHECK(gpu_fields(report) == Json{{"gpu_devices", Json::array()}, {"nvlinks", Json::array()}});
+}
+
 TEST_CASE("a job is described with its times, its ranks by node and the place of its logs") {
   const launcher::JobRecord record{.spec = {.name = {"train"},
                                             .argv = {"sh", "-c", "a b"},
