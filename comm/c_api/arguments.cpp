@@ -22,8 +22,8 @@ std::size_t bytes_of(const void* data, std::size_t count, int type, int blocks) 
   return bytes;
 }
 
-/// Returns `base`, overruled by "NAME=VALUE" up to a NULL. Calls `check` with the name of each that
-/// differs from `base`.
+/// Returns `base`, overruled by "NAME=VALUE" up to a NULL. Calls `check` with the name and the
+/// value of each that differs from `base`.
 template <class Check>
 Environment overruled(const Environment& base, const char* const* settings, Check check) {
   std::map<std::string, std::string> values;
@@ -35,7 +35,7 @@ Environment overruled(const Environment& base, const char* const* settings, Chec
     const std::string name = setting.substr(0, equals);
     check_setting(name);
     values[name] = setting.substr(equals + 1);
-    if (values[name] != base(name).value_or("")) check(name);
+    if (values[name] != base(name).value_or("")) check(name, values[name]);
   }
   return [base, values](const std::string& name) -> std::optional<std::string> {
     const auto found = values.find(name);
@@ -113,18 +113,21 @@ std::span<const std::byte> elements_at(const void* data, std::size_t count, int 
 
 Environment environment_with(const Environment& base, const char* const* settings,
                              SettingPlace place) {
-  return overruled(base, settings, [&](const std::string& name) {
+  return overruled(base, settings, [&](const std::string& name, const std::string&) {
     if (place_of_setting(name) < place) refuse_place(name);
   });
 }
 
 Environment environment_of_exchange(const Environment& base, const char* const* settings,
                                     ExchangeKind kind) {
-  return overruled(base, settings, [&](const std::string& name) {
-    if (place_of_setting(name) < SettingPlace::exchange) refuse_place(name);
-    if (!has_effect_on(kind, name))
-      refuse(name + " has no effect on " + std::string(name_of(kind)));
-  });
+  Environment environment =
+      overruled(base, settings, [&](const std::string& name, const std::string& value) {
+        if (place_of_setting(name) < SettingPlace::exchange) refuse_place(name);
+        if (!value.empty() && !has_effect_on(kind, name))
+          refuse(name + " has no effect on " + std::string(name_of(kind)));
+      });
+  check_wishes(kind, environment);
+  return environment;
 }
 
 }  // namespace fastgpu::comm::c_api

@@ -45,7 +45,8 @@ Environment environment_with(const Environment& base, const char* const* setting
                              SettingPlace place);
 
 /// Returns the same for an exchange. Throws ErrorKind::usage also for a setting that differs from
-/// `base` and has no effect on exchanges of this kind.
+/// `base` and has no effect on exchanges of this kind, and for one of both that asks for what they
+/// do not do. An empty value takes one of `base` back.
 Environment environment_of_exchange(const Environment& base, const char* const* settings,
                                     ExchangeKind kind);
 

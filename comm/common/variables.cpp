@@ -82,6 +82,20 @@ constexpr ExchangeSetting kOfExchanges[] = {{"COUNTERS", kOnAll},
                                             {"TOPOLOGY", kOnGossip},
                                             {"TUNE", kOnRounds},
                                             {"WIRE", kOnAll}};
+/// A setting that changes what is computed. Where it had no effect, a program would train in
+/// another way than its user asks for. Others only change how fast an exchange is.
+struct Wish {
+  std::string_view name;
+  std::string_view none;    ///< The value that asks for nothing.
+  std::string_view remedy;  ///< What to do where it has no effect.
+};
+constexpr Wish kWishes[] = {
+    {"MULTISTEP", "",
+     "use fgc_multistep_create (Python: Multistep, or MultistepOptimizer of torch), or leave it "
+     "out"},
+    {"TOPOLOGY", "",
+     "use fgc_gossip_create (Python: Gossip, or torch_gossip.GossipOptimizer), or leave it out"},
+    {"NANCHECK", "off", "look at the parameters in the program, or leave it out"}};
 /// The variables that hold for a whole process, whatever jobs it joins.
 constexpr std::string_view kOfProcess[] = {"LIBRARY", "SIMD"};
 
@@ -163,6 +177,19 @@ bool has_effect_on(ExchangeKind kind, const std::string& name) {
       return effect.on_multistep;
   }
   return false;
+}
+
+void check_wishes(ExchangeKind kind, const Environment& environment) {
+  // With it a comparison leaves the settings of gossip as they are.
+  const bool is_exact = environment(std::string(kPrefix) + "EXCHANGE") == "all_reduce";
+  for (const Wish& wish : kWishes) {
+    const std::string name = std::string(kPrefix) + std::string(wish.name);
+    const auto value = environment(name);
+    if (!value || *value == wish.none || has_effect_on(kind, name)) continue;
+    if (is_exact && has_effect_on(ExchangeKind::gossip, name)) continue;
+    throw Error(ErrorKind::usage, name + " has no effect on " + std::string(name_of(kind)) + ": " +
+                                      std::string(wish.remedy));
+  }
 }
 
 void check_setting(const std::string& name) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/common/process_environment.hpp"
+
 namespace fastgpu::comm {
 
 /// Returns the names of all variables of this process.
@@ -34,5 +36,9 @@ std::string_view name_of(ExchangeKind kind) noexcept;
 
 /// Returns true if a setting of an exchange has an effect on this kind.
 bool has_effect_on(ExchangeKind kind, const std::string& name);
+
+/// Throws ErrorKind::usage for a variable by which the user asks for something that exchanges of
+/// this kind do not do, such as multistep training in a program that exchanges gradients.
+void check_wishes(ExchangeKind kind, const Environment& environment);
 
 }  // namespace fastgpu::comm

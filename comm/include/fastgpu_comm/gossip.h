@@ -15,7 +15,8 @@ typedef struct fgc_gossip fgc_gossip;
 /* Makes a set of parameters that the ranks of `comm` mix; its other calls come between steps.
  * `settings` are as for fgc_init, which they overrule: FASTGPU_COMM_TOPOLOGY, _WIRE, _GOSSIP_STEP,
  * _GUARD, and _EXCHANGE: gossip, or all_reduce for exact averages. FGC_USAGE for a graph that is
- * not connected, with its parts, and for a codec that does not go with the graph. */
+ * not connected, with its parts, and for a codec that does not go with the graph. FGC_USAGE also
+ * where FASTGPU_COMM_MULTISTEP or _NANCHECK asks for what gossip does not do. */
 fgc_status fgc_gossip_create(fgc_comm* comm, const char* const* settings, fgc_gossip** gossip);
 void fgc_gossip_free(fgc_gossip* gossip); /* Between steps; NULL is allowed. */
 

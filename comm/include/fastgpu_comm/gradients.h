@@ -14,8 +14,8 @@ typedef struct fgc_gradients fgc_gradients;
 
 /* Makes a set of gradients that the ranks of `comm` average; its other calls come between steps.
  * `settings` are as for fgc_init, which they overrule: FASTGPU_COMM_WIRE, _FUSION, _LANES,
- * _NANCHECK, and all others of gradients. FGC_USAGE for one that has an effect in fgc_init alone.
- */
+ * _NANCHECK, and all others of gradients. FGC_USAGE for one that has an effect in fgc_init alone,
+ * and where FASTGPU_COMM_MULTISTEP or _TOPOLOGY asks for another training than by gradients. */
 fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
                                 fgc_gradients** gradients);
 void fgc_gradients_free(fgc_gradients* gradients); /* Between steps; NULL is allowed. */

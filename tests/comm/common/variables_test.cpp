@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/contains.hpp"
 #include "support/failure.hpp"
@@ -67,6 +70,41 @@ TEST_CASE("a setting of an exchange has an effect on some kinds of them") {
   CHECK(!has_effect_on(gradients, "FASTGPU_COMM_MULTISTEP"));
   CHECK(!has_effect_on(multistep, "FASTGPU_COMM_NCCL"));
   CHECK(!has_effect_on(gradients, "FASTGPU_COMM_TIMEOUT"));  // One of the job.
+}
+
+TEST_CASE("a setting that asks for what an exchange does not do is refused there") {
+  using enum ExchangeKind;
+  const auto check = [](ExchangeKind kind, const std::string& name, const std::string& value) {
+    check_wishes(kind, [&](const std::string& asked) {
+      return asked == name ? std::optional(value) : std::nullopt;
+    });
+  };
+  const auto refusal = [&](ExchangeKind kind, const std::string& name, const std::string& value) {
+    return test::failure_of([&] { check(kind, name, value); });
+  };
+  const std::string mode = "FASTGPU_COMM_MULTISTEP";
+  CHECK_NOTHROW(check(multistep, mode, "local_steps=4"));
+  for (const ExchangeKind kind : {gradients, gossip}) {
+    const Error e = refusal(kind, mode, "local_steps=4");
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(test::mentions(e, mode + " has no effect on " + std::string(name_of(kind))));
+    CHECK(test::mentions(e, "MultistepOptimizer"));
+  }
+  CHECK_NOTHROW(check(gossip, "FASTGPU_COMM_TOPOLOGY", "ring"));
+  for (const ExchangeKind kind : {gradients, multistep})
+    CHECK(test::mentions(refusal(kind, "FASTGPU_COMM_TOPOLOGY", "ring"), "GossipOptimizer"));
+  CHECK_NOTHROW(check(gradients, "FASTGPU_COMM_NANCHECK", "stop"));
+  CHECK_NOTHROW(check(gossip, "FASTGPU_COMM_NANCHECK", "off"));
+  CHECK(test::mentions(refusal(gossip, "FASTGPU_COMM_NANCHECK", "stop"), "no effect on gossip"));
+}
+
+TEST_CASE("the topology of gossip may stay where exact averages are compared with it") {
+  const auto environment = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "FASTGPU_COMM_TOPOLOGY") return "ring";
+    if (name == "FASTGPU_COMM_EXCHANGE") return "all_reduce";
+    return std::nullopt;
+  };
+  CHECK_NOTHROW(check_wishes(ExchangeKind::gradients, environment));
 }
 
 TEST_CASE("the process's variables are found by name") {

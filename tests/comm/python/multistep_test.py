@@ -256,6 +256,14 @@ def a_mode_may_come_from_the_environment(comm):
     assert_equal(any("weight" in sentence for sentence in said), comm.rank == 1, f"{said}")
 
 
+@on_ranks(2, MULTISTEP="local_steps=4")
+def a_mode_for_exchanges_without_steps_between_them_is_refused(comm):
+    for make in fc.Gradients, fc.Gossip:
+        with raises(fc.UsageError, "FASTGPU_COMM_MULTISTEP has no effect", "MultistepOptimizer"):
+            make(comm)
+        make(comm, {"FASTGPU_COMM_MULTISTEP": ""}).close()  # A program that has both.
+
+
 @on_ranks(2)
 def what_is_wrong_is_named(comm):
     with raises(fc.UsageError, "local=8", "accumulate=NUMBER"):
