@@ -1,5 +1,8 @@
 #include "comm/trace/rank_files.hpp"
 
+#include <signal.h>
+#include <time.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -44,8 +47,32 @@ NamesInUse& names_in_use() {
   return names;
 }
 
+/// While it lives, a file that gets larger than this process may write is an error, EFBIG, and no
+/// signal that ends the program.
+class LargeFilesAreErrors {
+ public:
+  LargeFilesAreErrors() noexcept {
+    ::sigemptyset(&signal_);
+    ::sigaddset(&signal_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  LargeFilesAreErrors(const LargeFilesAreErrors&) = delete;
+  LargeFilesAreErrors& operator=(const LargeFilesAreErrors&) = delete;
+  ~LargeFilesAreErrors() {
+    const timespec no_time{};
+    while (::sigtimedwait(&signal_, nullptr, &no_time) == SIGXFSZ) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+};
+
 /// Replaces a file. Returns the error if it cannot be written.
 std::error_code write_file(const std::string& path, const RankFiles::Write& write) {
+  const LargeFilesAreErrors large_files;
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) return error;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,16 @@ Error no_room(std::size_t bytes, int error_number) {
   return {ErrorKind::capacity, "no room for " + to_string(Bytes{bytes}) + " of " +
                                    std::string(kSharedMemory) + ": " +
                                    std::generic_category().message(error_number)};
+}
+
+/// Throws if this process may not have a file of that size: the kernel would end it by a signal.
+void check_file_size(std::size_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) return;
+  throw Error(ErrorKind::capacity,
+              "no room for " + to_string(Bytes{bytes}) + " of " + std::string(kSharedMemory) +
+                  ": the files of this process may have " + to_string(Bytes{limit.rlim_cur}) +
+                  " (run `ulimit -f unlimited`)");
 }
 
 std::size_t rounded_up(std::size_t bytes) {
@@ -72,6 +83,7 @@ Mapping::~Mapping() {
 }
 
 UniqueFd create_shared_file(std::size_t bytes) {
+  check_file_size(bytes);
   UniqueFd fd(::memfd_create("fastgpu_comm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) throw no_room(bytes, errno);
   const bool fits = bytes <= static_cast<std::size_t>(INT64_MAX);

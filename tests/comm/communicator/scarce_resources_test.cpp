@@ -8,16 +8,19 @@
 
 #include <chrono>
 #include <filesystem>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/trace/rank_files.hpp"
 #include "support/child.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -107,6 +110,38 @@ TEST_CASE("a process without a descriptor to spare works without sharing more me
     CHECK(end.status == 0);
     CHECK(end.signal == 0);
   }
+}
+
+TEST_CASE("ranks whose files may have few bytes share no memory, and are not ended by a signal") {
+  for (const rlim_t most : {4'000UL, 30'000'000UL}) {
+    const test::ChildEnd end = test::in_child([&] {
+      const rlimit limit{most, most};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      auto ranks = communicators_in_process(2, 5s);
+      if (!two_ranks_work(ranks)) return 1;
+      if (most == 4'000) return 0;
+      const Error e = failure_of([&] { ranks[0].allocate(100'000'000); });
+      return mentions(e, "the files of this process may have 30 MB") ? 0 : 2;
+    });
+    CAPTURE(most);
+    CHECK(end.status == 0);
+    CHECK(end.signal == 0);
+  }
+}
+
+TEST_CASE("the timeline of a rank whose files may have few bytes is left out, with a warning") {
+  const test::TempDirectory folder;
+  const test::ChildEnd end = test::in_child([&] {
+    const rlimit limit{4'000, 4'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::string said;
+    const auto warn = [&](const std::string& sentence) { said = sentence; };
+    RankFiles files("FASTGPU_COMM_TIMELINE", folder.path().string(), Rank{0}, warn);
+    files.write(".json", [](std::ostream& out) { out << std::string(100'000, 'x'); });
+    return said.ends_with("rank 0 cannot write rank-0.json there: File too large") ? 0 : 1;
+  });
+  CHECK(end.status == 0);
+  CHECK(end.signal == 0);
 }
 
 TEST_CASE("a full /dev/shm does not matter, and nothing is left there") {
