@@ -8,6 +8,9 @@
 
 namespace fastgpu::comm {
 
+/// In place of a culprit: a connection between two ranks is at fault, and neither of them alone.
+constexpr Rank kPair{-2};
+
 /// A failure of a call, and the rank without which it would not have failed; absent if that is
 /// unknown, or this rank itself. A copy as Error loses the rank.
 class CausedError : public Error {

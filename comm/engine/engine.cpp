@@ -202,7 +202,7 @@ std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
   if (runner_.failure()) return runner_.failure();
   for (const Rank rank : ranks)
     if (const auto& lost = runner_.loss_of(rank)) {
-      runner_.note_culprit(rank);
+      runner_.note_culprit(lost->culprit().value_or(rank));
       return lost;
     }
   return std::nullopt;

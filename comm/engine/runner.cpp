@@ -79,7 +79,8 @@ void Runner::begin_call(std::uint64_t tag_base, const Note& note) {
 void Runner::lost(Rank peer, const Error& error) {
   auto& loss = lost_[static_cast<std::size_t>(peer.value)];
   if (loss) return;
-  loss = error.during(name_of(peer));
+  const auto* const caused = dynamic_cast<const CausedError*>(&error);
+  loss = CausedError(error.during(name_of(peer)), caused ? caused->culprit().value_or(peer) : peer);
   newly_lost_.push_back(peer);
   has_losses_ = true;
 }
@@ -232,7 +233,7 @@ void Runner::begin_step(Operation& operation, StepIndex step) {
   const auto& lost = loss_of(peer);
   const bool is_send = what.kind == StepKind::send;
   if (lost && is_send) {
-    if (!operation.work().is_courtesy) throw CausedError(*lost, peer);
+    if (!operation.work().is_courtesy) throw CausedError(*lost);
     return operation.forgo();
   }
   if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
@@ -319,7 +320,7 @@ void Runner::check_lost() {
     drain(*routes_.to(peer).transport, peer);
     for (const auto& operation : active_) {
       if (operation->is_done() || !awaits(*operation, peer)) continue;
-      if (!operation->work().is_courtesy) throw CausedError(*loss_of(peer), peer);
+      if (!operation->work().is_courtesy) throw CausedError(*loss_of(peer));
       operation->forgo();
     }
   }
@@ -362,9 +363,9 @@ void Runner::fail(const Error& error) noexcept {
 
 void Runner::note_culprit(Rank culprit) noexcept {
   const bool is_rank = culprit.value >= 0 && std::cmp_less(culprit.value, lost_.size());
-  if (culprit_ || !is_rank) return;
+  if (culprit_ || !(is_rank || culprit == kPair)) return;
   culprit_ = culprit;
-  if (blame_ && culprit != self_) blame_(culprit);
+  if (blame_ && is_rank && culprit != self_) blame_(culprit);
 }
 
 void Runner::send_abort(const Error& error) noexcept {

@@ -101,7 +101,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   /// Notes the rank that the program will fail for, unless one is known already.
   void note_culprit(Rank culprit) noexcept;
   const std::optional<Error>& failure() const noexcept { return failure_; }
-  const std::optional<Error>& loss_of(Rank rank) const {
+  const std::optional<CausedError>& loss_of(Rank rank) const {
     return lost_[static_cast<std::size_t>(rank.value)];
   }
 
@@ -151,7 +151,7 @@ class Runner final : private TransportEvents, private ControlEvents {
   std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
   OperationPool pool_;
   std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by transports.
-  std::vector<std::optional<Error>> lost_;                  ///< The losses, by rank.
+  std::vector<std::optional<CausedError>> lost_;            ///< The losses, by rank.
   std::vector<Rank> newly_lost_;
   bool has_losses_ = false;             ///< True if there is a loss.
   std::optional<CausedError> trouble_;  ///< Reported by transports, or by another rank.

@@ -115,7 +115,7 @@ void StallDetector::check_silence_of(Operation& operation, Clock::time_point now
   const auto silence =
       std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
   if (operation.next_warning == 0ms) operation.next_warning = limits_.silence;
-  if (silence >= operation.next_warning && silence < limits_.timeout)
+  if (silence >= operation.next_warning && silence < 2 * (limits_.timeout + grace()))
     warn_of_silence(operation, now);
   if (silence >= limits_.timeout && !pending.empty()) ask_and_accuse(operation, silence);
   if (silence >= limits_.timeout && operation.work().offloaded) fail_offloaded(operation);
@@ -160,29 +160,45 @@ void StallDetector::warn_of_silence(Operation& operation, Clock::time_point now)
   if (now < next) return;
   next = operation.seen_at + operation.next_warning;
   const WaitReport* const answer = waits_.answer_of(shown.peer);
+  if (silence >= limit_of(answer)) return;  // It is accused soon.
   warnings_.push_back(
       "rank " + std::to_string(shown.peer.value) +
       (shown.is_receive ? " has sent nothing for " : " has taken nothing for ") +
       fastgpu::to_string(silence) + (answer == nullptr ? "" : " and waits in " + answer->doing) +
       "; rank " + std::to_string(self_.value) + " waits for it in " + describe(operation.work()) +
-      ", for up to " + fastgpu::to_string(limits_.timeout) + " (FASTGPU_COMM_TIMEOUT)");
+      ", for up to " + fastgpu::to_string(limit_of(answer)) +
+      (answer == nullptr ? " (FASTGPU_COMM_TIMEOUT)"
+                         : " (twice FASTGPU_COMM_TIMEOUT, as that rank waits itself)"));
+}
+
+/// Returns the time for answers after the timeout.
+std::chrono::milliseconds StallDetector::grace() const noexcept {
+  return std::clamp(limits_.timeout / 8, kLeastGrace, kMostGrace);
+}
+
+/// Returns how long a rank may be silent that has given that answer; null: none.
+std::chrono::milliseconds StallDetector::limit_of(const WaitReport* answer) const noexcept {
+  return answer == nullptr ? limits_.timeout : 2 * limits_.timeout;
 }
 
 /// Throws if a rank was silent for too long. A rank that waits itself is not accused: it is
 /// believed until the rank that it waits for has been silent long enough for it, too. Its wait
-/// began before it would have been accused.
+/// began before it would have been accused. Its answers show transports that it lives: one that has
+/// carried nothing from it meanwhile is cut, and ends the wait.
 void StallDetector::ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence) {
-  const auto grace = std::clamp(limits_.timeout / 8, kLeastGrace, kMostGrace);
+  const auto now = Clock::now();
   const auto pending = operation.pending();
   const auto has_answered = [&](const Pending& message) {
     return answered_.contains(message.peer) || waits_.answer_of(message.peer) != nullptr;
   };
   if (asked_.empty()) answered_.clear();
   for (const Pending& message : pending)
-    if (asked_.insert(message.peer).second) ask({message.peer}, waits_.round());
-  if (silence < limits_.timeout + grace) return;
+    if (asked_.insert(message.peer).second || now >= next_question_)
+      ask({message.peer}, waits_.round());
+  if (now >= next_question_) next_question_ = now + grace() / 2;
+  if (silence < limits_.timeout + grace()) return;
   auto culprit = std::ranges::find_if_not(pending, has_answered);
-  if (culprit == pending.end() && silence < 2 * (limits_.timeout + grace)) return;
+  if (culprit == pending.end() && silence < 2 * (limits_.timeout + grace())) return;
   if (culprit == pending.end()) culprit = pending.begin();
   throw CausedError(Error(ErrorKind::transient,
                           name_of(culprit->peer) +
@@ -194,7 +210,7 @@ void StallDetector::ask_and_accuse(const Operation& operation, std::chrono::mill
 void StallDetector::fail_offloaded(const Operation& operation) const {
   for (const Rank peer : *operation.work().program->group)
     if (const auto& lost = state_.lost[static_cast<std::size_t>(peer.value)])
-      throw CausedError(*lost, peer);
+      throw CausedError(*lost);
   throw Error(ErrorKind::transient, std::string(operation.work().offloaded->library()) +
                                         " has not ended it within " +
                                         fastgpu::to_string(limits_.timeout) +

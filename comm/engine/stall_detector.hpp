@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/wait_graph.hpp"
 #include "comm/transports/control_channel.hpp"
@@ -32,7 +33,7 @@ struct StallLimits {
 /// The state of the engine that a detector looks at.
 struct WaitState {
   const std::vector<std::shared_ptr<Operation>>& operations;  ///< Operations under way.
-  const std::vector<std::optional<Error>>& lost;              ///< Lost ranks, by rank.
+  const std::vector<std::optional<CausedError>>& lost;        ///< Lost ranks, by rank.
   /// Returns whether this rank does nothing until something arrives: all threads that ever wait do
   /// so now, and nothing that it has sent is on its way.
   std::function<bool()> is_blocked;
@@ -81,6 +82,8 @@ class StallDetector {
   void check_silence_of(Operation& operation, Clock::time_point now);
   void warn_of_silence(Operation& operation, Clock::time_point now);
   void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
+  std::chrono::milliseconds grace() const noexcept;
+  std::chrono::milliseconds limit_of(const WaitReport* answer) const noexcept;
   [[noreturn]] void fail_offloaded(const Operation& operation) const;
 
   Rank self_;
@@ -93,8 +96,9 @@ class StallDetector {
   Clock::time_point next_round_{};    ///< The time of the next round of questions.
   std::chrono::milliseconds round_gap_{0};
   std::map<Rank, Unacknowledged> unacknowledged_;
-  std::set<Rank> asked_;     ///< Ranks that were asked before one is accused, since the last move.
-  std::set<Rank> answered_;  ///< Ranks that have answered that they wait.
+  std::set<Rank> asked_;  ///< Ranks that were asked before one is accused, since the last move.
+  Clock::time_point next_question_{};  ///< The time from which these are asked again.
+  std::set<Rank> answered_;            ///< Ranks that have answered that they wait.
   std::map<Rank, Clock::time_point> next_warning_of_;  ///< No rank is warned of again before.
   std::vector<std::string> warnings_;
 };

@@ -4,7 +4,7 @@
  * Each process of the job calls fgc_init once and thereby becomes a rank. Afterwards every rank
  * makes the same collective calls in the same order. A call blocks until this rank's part is done;
  * its _async twin returns a request to wait for. Both have a deadline: if another rank is silent
- * for FASTGPU_COMM_TIMEOUT (30m), they fail.
+ * for FASTGPU_COMM_TIMEOUT (30m), or waits itself for twice that time, they fail.
  *
  * Functions that can fail return an fgc_status, and fgc_last_error then describes the failure.
  * Results through a pointer are NULL or 0 after a failure. A collective that has failed leaves the

@@ -45,7 +45,9 @@ std::unique_ptr<Transport> by_shared_memory(const Parts& parts) {
 std::unique_ptr<Transport> by_fabric(const Parts& parts) {
   if (parts.connections.is_hybrid) return nullptr;
   std::unique_ptr<FabricTransport> fabric = std::move(parts.connections.fabric);
-  if (fabric) fabric->open(parts.events);
+  if (!fabric) return nullptr;
+  fabric->limit_waits(parts.connections.timeout);
+  fabric->open(parts.events);
   return fabric;
 }
 

@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::size_t kBytesBeforeText = 5;
 constexpr std::uint32_t kNoCulprit = std::numeric_limits<std::uint32_t>::max();
+constexpr auto kPairCulprit = static_cast<std::uint32_t>(kPair.value);
 
 /// Returns the rank that the notice blames; rank `from` if it blames none.
 Rank culprit_in(std::span<const std::byte> reason, Rank from) {
   if (reason.size() < kBytesBeforeText) return from;
   const auto number = WireReader(reason.subspan(1)).get<std::uint32_t>();
+  if (number == kPairCulprit) return kPair;
   return std::in_range<int>(number) ? Rank{static_cast<int>(number)} : from;
 }
 

@@ -8,9 +8,12 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace fastgpu::comm {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// The cost of short messages that a peer may send ahead of what it knows to be taken.
 constexpr std::uint64_t kAheadCost = 1 << 20;
@@ -25,9 +28,12 @@ constexpr std::chrono::milliseconds kMostBetweenQuestions(16'000);
 constexpr int kVainAnswers = 40;
 
 /// A peer that answers no question for this time is silent: it computes, or the fabric is cut.
-constexpr std::chrono::seconds kFabricSilence{20};
+/// Less where waits end sooner.
+constexpr std::chrono::milliseconds kFabricSilence = 20s;
+constexpr std::chrono::milliseconds kLeastSilence = 2s;
 /// A peer that is heard elsewhere reads its questions within this time, however many there are.
-constexpr std::chrono::seconds kTimeToAnswer{5};
+constexpr std::chrono::milliseconds kTimeToAnswer = 5s;
+constexpr std::chrono::milliseconds kLeastTimeToAnswer = 500ms;
 
 std::uint64_t cost_of_short(std::size_t bytes) {
   return kArrivalCost + bytes;
@@ -44,6 +50,9 @@ bool has_credit_for(const FabricPeer& peer, const Outgoing& message) {
 }
 
 }  // namespace
+
+FabricShorts::FabricShorts(FabricFrames& frames, FabricHub& hub)
+    : frames_(frames), hub_(hub), silence_limit_(kFabricSilence), answer_limit_(kTimeToAnswer) {}
 
 void FabricShorts::queue(FabricPeer& peer, Outgoing& message) {
   const auto urgent = [&](const Outgoing* each) { return each->priority >= message.priority; };
@@ -163,17 +172,21 @@ void FabricShorts::ask_for_credit(FabricPeer& peer) {
   hub_.flush(peer);
 }
 
-void FabricShorts::check_silence(FabricPeer& peer) {
+void FabricShorts::limit_waits(std::chrono::milliseconds timeout) noexcept {
+  silence_limit_ = std::clamp(timeout / 2, kLeastSilence, kFabricSilence);
+  answer_limit_ = std::clamp(timeout / 16, kLeastTimeToAnswer, kTimeToAnswer);
+}
+
+/// Neither rank is known to be at fault.
+void FabricShorts::check_silence(FabricPeer& peer, Rank self) const {
   const auto now = std::chrono::steady_clock::now();
-  if (!peer.silent_since || now - *peer.silent_since < kFabricSilence) return;
+  if (!peer.silent_since || now - *peer.silent_since < silence_limit_) return;
   if (!peer.answered_elsewhere) peer.answered_elsewhere = now;
-  if (now - *peer.answered_elsewhere < kTimeToAnswer) return;
-  throw Error(
-      ErrorKind::remote,
-      "the fabric has carried nothing from it for " +
-          std::to_string(
-              std::chrono::duration_cast<std::chrono::seconds>(now - *peer.silent_since).count()) +
-          " s, though it answers by TCP");
+  if (now - *peer.answered_elsewhere < answer_limit_) return;
+  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now - *peer.silent_since);
+  throw Error(ErrorKind::remote, "the fabric between it and " + name_of(self) +
+                                     " has carried nothing for " + to_string(silence) +
+                                     ", though it answers by TCP");
 }
 
 void FabricShorts::forget(FabricPeer& peer) {

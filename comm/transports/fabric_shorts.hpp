@@ -14,7 +14,7 @@ namespace fastgpu::comm {
 /// before.
 class FabricShorts {
  public:
-  FabricShorts(FabricFrames& frames, FabricHub& hub) : frames_(frames), hub_(hub) {}
+  FabricShorts(FabricFrames& frames, FabricHub& hub);
 
   /// Adds a message to those that wait for the peer.
   void queue(FabricPeer& peer, Outgoing& message);
@@ -45,12 +45,15 @@ class FabricShorts {
   /// again.
   void ask_for_credit(FabricPeer& peer);
 
-  /// Forgets messages to and from a peer that is lost; what has come from it stays.
+  /// Lets a fabric that is cut be noticed before a wait of that length ends.
+  void limit_waits(std::chrono::milliseconds timeout) noexcept;
+
   /// Handles an answer of the peer by another connection. Throws ErrorKind::remote if the peer has
   /// answered none of this fabric's questions for 20 s, and has had 5 s for them since it was heard
-  /// elsewhere.
-  static void check_silence(FabricPeer& peer);
+  /// elsewhere; both are less where waits are limited to less than 80 s.
+  void check_silence(FabricPeer& peer, Rank self) const;
 
+  /// Forgets messages to and from a peer that is lost; what has come from it stays.
   void forget(FabricPeer& peer);
   void drop_arrivals(FabricPeer& peer) noexcept;
 
@@ -58,6 +61,8 @@ class FabricShorts {
   FabricFrames& frames_;
   FabricHub& hub_;
   UnaskedBytes unasked_;
+  std::chrono::milliseconds silence_limit_;
+  std::chrono::milliseconds answer_limit_;
 };
 
 }  // namespace fastgpu::comm

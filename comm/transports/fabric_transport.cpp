@@ -367,10 +367,10 @@ void FabricTransport::answers_elsewhere(Rank rank) {
   FabricPeer* const peer = peers_[static_cast<std::size_t>(rank.value)].get();
   if (is_stopped_ || is_closed(peer)) return;
   try {
-    FabricShorts::check_silence(*peer);
+    shorts_.check_silence(*peer, self_);
   } catch (const Error& e) {
-    lose(*peer, Error(e.kind(), std::string(e.what()) + " (" + traits().provider + " on " +
-                                    traits().device + ")"));
+    const std::string network = " (" + traits().provider + " on " + traits().device + ")";
+    lose(*peer, CausedError(Error(e.kind(), e.what() + network), kPair));
   }
 }
 

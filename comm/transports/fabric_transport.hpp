@@ -54,6 +54,9 @@ class FabricTransport final : public MeetingTransport, private FabricHub {
 
   void open(TransportEvents& events) override;
 
+  /// Lets a fabric that is cut be noticed before a wait of that length ends.
+  void limit_waits(std::chrono::milliseconds timeout) noexcept { shorts_.limit_waits(timeout); }
+
   std::vector<std::byte> own_card() const override { return encode(card()); }
   bool begin_to_meet(Rank peer, std::span<const std::byte> card) override;
   PeerMeeting meeting_with(Rank peer) const noexcept override;

@@ -17,6 +17,12 @@ TEST_CASE("a notice without a culprit blames its sender, and another the rank th
   CHECK(error_of_abort(abort_reason(error, Rank{1}), Rank{2}).culprit() == Rank{1});
 }
 
+TEST_CASE("a connection between two ranks is to blame, and not the rank that reports it") {
+  const Error error(ErrorKind::remote, "rank 1: the fabric between it and rank 2 carries nothing");
+  const auto reason = abort_reason(error, kPair);
+  CHECK(error_of_abort(reason, Rank{2}).culprit() == kPair);
+}
+
 TEST_CASE("where ranks are in different calls no rank is to blame") {
   const Error error(ErrorKind::usage, "rank 1 is in barrier number 0, but rank 2 is in another");
   const CausedError told = error_of_abort(abort_reason(error, std::nullopt), Rank{2});
