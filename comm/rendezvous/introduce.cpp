@@ -150,15 +150,33 @@ bool agree(Rank rank, std::byte ways, const TriedWays& tried) {
 }
 
 /// The time in which a fabric must carry the first frames; after it TCP is used, if it may be.
-constexpr auto kMeetTimeout = std::chrono::seconds(20);
+constexpr std::chrono::milliseconds kMeetTimeout = std::chrono::seconds(20);
 
-/// Returns the advice for one of `ranks` that finds no answer by its fabric, which matches.
-/// Providers open a file for each connection, or more, and close those of a connection that failed.
-std::string advice_for_silence(std::size_t ranks) {
-  if (free_descriptors() < ranks)
+/// The bits of the answer that follows a meeting by a fabric.
+constexpr std::byte kHasMet{1};
+constexpr std::byte kIsShortOfFiles{2};  ///< The rank may have too few files for its connections.
+
+/// Returns the advice for a rank that finds no answer by its fabric, which matches. Providers drop
+/// a connection that they have no file for, and report nothing.
+std::string advice_for_silence(std::byte here, std::byte there) {
+  if ((here & kIsShortOfFiles) != std::byte{})
     return "; its connections may need more open files than this process may have: run `ulimit -n "
            "65536`";
+  if ((there & kIsShortOfFiles) != std::byte{})
+    return "; its connections may need more open files than that rank may have: run `ulimit -n "
+           "65536` on its node";
   return "; check that the security group and the switches let it through";
+}
+
+/// Meets the other ranks by the fabric, in three quarters of the time that is left at most: then
+/// they have to agree on it. Returns kIsShortOfFiles if that may be why some do not answer, which
+/// get the reason in `failures`. Providers in software open a file for each end of a connection.
+std::byte meet_in_time(FabricTransport& fabric, std::size_t ranks, Deadline deadline,
+                       std::map<Rank, std::string>& failures) {
+  const std::size_t before = free_descriptors();
+  failures = fabric.meet(within(deadline, std::min(kMeetTimeout, deadline.left() * 3 / 4)));
+  const bool is_short = std::min(before, free_descriptors()) < 2 * ranks;
+  return is_short && !fabric.traits().is_hardware ? kIsShortOfFiles : std::byte{};
 }
 
 /// Exchanges the first frames by the fabric. What fails on one side is given up on both, which
@@ -166,18 +184,19 @@ std::string advice_for_silence(std::size_t ranks) {
 void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, Deadline deadline,
                     const std::function<void(Rank, const std::string&)>& failed) {
   std::map<Rank, std::string> failures;
-  if (fabric != nullptr) failures = fabric->meet(within(deadline, kMeetTimeout));
-  std::vector<Answer> is_met(ranks, Answer{});
+  std::byte own{};
+  if (fabric != nullptr) own = meet_in_time(*fabric, ranks, deadline, failures);
+  std::vector<Answer> answers(ranks, Answer{own});
   for (std::size_t r = 0; r < ranks; ++r)
-    is_met[r].front() = std::byte{!failures.contains({static_cast<int>(r)})};
-  round.exchange(is_met, [&](std::size_t r, const Answer& theirs) {
+    if (!failures.contains({static_cast<int>(r)})) answers[r].front() |= kHasMet;
+  round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
-    const bool is_met_there = theirs.front() != std::byte{};
-    if (is_met_there && !failures.contains(rank)) return;
+    const bool has_met_there = (theirs.front() & kHasMet) != std::byte{};
+    if (has_met_there && !failures.contains(rank)) return;
     if (fabric != nullptr) fabric->disconnect(rank);
     failed(rank,
            (failures.contains(rank) ? failures.at(rank) : "it has heard nothing from this rank") +
-               advice_for_silence(ranks));
+               advice_for_silence(own, theirs.front()));
   });
 }
 

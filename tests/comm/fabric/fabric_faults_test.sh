@@ -37,6 +37,9 @@ says "loading the plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=/nonexistent.
 says "'libm.so.6' is not a plugin for libfabric" FASTGPU_COMM_FABRIC_PLUGIN=libm.so.6 -- compare 2
 
 (ulimit -n 9 && says "run \`ulimit -n 1024\`" FASTGPU_COMM_FABRIC=net -- meet 2; exit "$failed") || failed=1
+# Enough for the endpoint, and too few for its connections: said before the end of the time to join.
+(ulimit -n 20 && says "more open files than this process may have" FASTGPU_COMM_FABRIC=net \
+  FASTGPU_COMM_JOIN_TIMEOUT=8s -- meet 6; exit "$failed") || failed=1
 
 # Two jobs use one device at a time.
 both() { env FASTGPU_COMM_FABRIC_PLUGIN="$plugin" FASTGPU_COMM_FABRIC="$1" timeout 120 "$ranks" compare 2; }
