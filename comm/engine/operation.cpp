@@ -131,6 +131,7 @@ Receiving& Operation::receiving(StepIndex step) {
   receiving.tag = tag_of(work_, step);
   receiving.sink.memory = memory().bytes(what.to);
   if (what.kind == StepKind::receive_reduce) receiving.sink.reduction = work_.reduction;
+  receiving.sink.was_read_by_others = work_.program->was_read_by_others[step];
   receiving.operation = this;
   receiving.step = step;
   is_on_its_way_[step] = true;

@@ -49,6 +49,7 @@ PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_
       dependencies(dependencies_of(program)),
       averaging(averaging_of_plan) {
   number_messages();
+  find_what_others_read();
   if (program.steps.size() <= kMostInOrder) find_order();
   is_sum.resize(program.steps.size());
   if (averaging == Averaging::of_sums) find_sums();
@@ -78,6 +79,16 @@ void PreparedProgram::number_messages() {
       transfer[i] = receives++;
     }
   }
+}
+
+/// A receive waits for the sends of what it overwrites.
+void PreparedProgram::find_what_others_read() {
+  was_read_by_others.resize(program.steps.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i)
+    was_read_by_others[i] = program.steps[i].kind == StepKind::receive &&
+                            std::ranges::any_of(dependencies.before[i], [&](StepIndex before) {
+                              return program.steps[before].kind == StepKind::send;
+                            });
 }
 
 /// Receives keep the order of the program, which no rank waits in for ever; the other steps go as

@@ -48,6 +48,8 @@ struct PreparedProgram {
   /// The steps in this order if all messages are short enough to be moved within a call, and there
   /// are few. Set by Engine::prepare, which knows the transports.
   std::optional<std::vector<DirectStep>> direct;
+  /// True for a receive into a place that other ranks read before, in the same program.
+  std::vector<bool> was_read_by_others;
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
 
@@ -58,6 +60,7 @@ struct PreparedProgram {
  private:
   void number_messages();
   void find_order();
+  void find_what_others_read();
   void find_sums();
 };
 

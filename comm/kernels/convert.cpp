@@ -6,12 +6,10 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/kernels/copy.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-/// The length in bytes from which copies are faster past the caches: see comm/bench/kernels.cpp.
-constexpr std::size_t kStreamFrom = 16 << 20;
 
 /// The length below which streaming gains nothing.
 constexpr std::size_t kWorthStreaming = 16 << 10;
@@ -87,7 +85,7 @@ void convert(std::span<std::byte> to, std::span<const std::byte> from, const Con
   const std::size_t count = elements(to, from, conversion);
   const bool streams = is_streamed(to, from, conversion);
   if (is_copy(conversion) && streams) return with.stream(to.data(), from.data(), from.size());
-  if (is_copy(conversion)) return copy_bytes(to, from, with);
+  if (is_copy(conversion)) return copy_bytes(to, from, to.size(), with);
   const auto convert_all = needed_entry(conversion, with).convert;
   if (!streams) return convert_all(to.data(), from.data(), count, conversion.scale);
   stream_blocks(to, from, conversion, with,
@@ -127,13 +125,6 @@ std::optional<std::size_t> first_non_finite(std::span<const std::byte> data, Ele
   const Kernels::Find find = with.first_non_finite[static_cast<std::size_t>(type)];
   const std::size_t count = data.size() / size_of(type);
   return find == nullptr ? std::nullopt : found(find(data.data(), count), count);
-}
-
-void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from, const Kernels& with) {
-  assert(to.size() == from.size());
-  if (from.empty() || to.data() == from.data()) return;
-  if (from.size() >= kStreamFrom) return with.stream(to.data(), from.data(), from.size());
-  std::memcpy(to.data(), from.data(), from.size());
 }
 
 }  // namespace fastgpu::comm

@@ -48,9 +48,4 @@ void convert_and_add(std::span<std::byte> to, std::span<const std::byte> from,
 std::optional<std::size_t> first_non_finite(std::span<const std::byte> data, ElementType type,
                                             const Kernels& with = kernels());
 
-/// Copies as many bytes as both spans have; long ones past the caches, which then keep their
-/// content.
-void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from,
-                const Kernels& with = kernels());
-
 }  // namespace fastgpu::comm

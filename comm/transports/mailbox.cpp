@@ -31,14 +31,14 @@ Descriptor::Terms Descriptor::terms() const noexcept {
   return terms;
 }
 
-bool Mailbox::put_bytes(std::span<const std::byte> bytes) noexcept {
+bool Mailbox::put_bytes(std::span<const std::byte> bytes, SharedStores& stores) {
   const std::uint64_t at = where_it_fits(sender_.bytes, bytes.size(), kRing);
   const std::uint64_t end = at + lines(bytes.size());
   if (end - seen_dropped_.bytes > kRing) {
     seen_dropped_.bytes = bytes_dropped_.load(std::memory_order_acquire);
     if (end - seen_dropped_.bytes > kRing) return false;
   }
-  std::memcpy(ring_ + at % kRing, bytes.data(), bytes.size());
+  stores.store(std::span(ring_).subspan(at % kRing, bytes.size()), bytes);
   sender_.bytes = end;
   return true;
 }

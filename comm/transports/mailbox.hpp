@@ -11,6 +11,8 @@
 #include <cstring>
 #include <span>
 
+#include "comm/transports/joint_copy.hpp"
+#include "comm/transports/shared_stores.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
@@ -23,9 +25,12 @@ enum class DescriptorKind : std::uint8_t {
              ///< in place: bytes, address, request.
   wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
   piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
-  ack,       ///< The answer to `offer`, or `announce`: its bytes may change now.
-  note,      ///< A note alone, ahead of its message.
-  turn       ///< Kept by the mailbox: the next descriptor is at the beginning of the ring.
+  join,  ///< An answer to `offer` and `announce`: the sender may copy pieces, too. The receiver's
+         ///< address, request, and the number of the copy.
+  join_in_heap,  ///< The same, with a place in the receiver's heap.
+  ack,           ///< The answer to `offer`, or `announce`: its bytes may change now.
+  note,          ///< A note alone, ahead of its message.
+  turn           ///< Kept by the mailbox: the next descriptor is at the beginning of the ring.
 };
 
 /// The form in which a note goes with a descriptor.
@@ -98,7 +103,7 @@ class Mailbox {
                    std::span<const std::byte> bytes, BarrierMaker maker) noexcept;
   /// Puts bytes; false if they have no room now. Otherwise the next descriptor must be the one for
   /// them.
-  bool put_bytes(std::span<const std::byte> bytes) noexcept;
+  bool put_bytes(std::span<const std::byte> bytes, SharedStores& stores);
   /// Returns memory for the next `piece` descriptor; empty if all cells are full.
   std::span<std::byte> free_cell() noexcept;
   void cell_filled() noexcept { ++sender_.cells; }
@@ -115,6 +120,9 @@ class Mailbox {
   /// Returns the bytes of a `piece` descriptor, until `drop_cell`.
   std::span<const std::byte> cell() const noexcept;
   void drop_cell() noexcept;
+
+  /// Returns the claims to the pieces of the message that both sides copy.
+  JointCopy& joint_copy() noexcept { return joint_copy_; }
 
  private:
   /// The length of the ring of descriptors, in Descriptor::kStep: a part of a core's first cache.
@@ -155,6 +163,7 @@ class Mailbox {
   alignas(64) std::atomic<std::uint64_t> steps_dropped_;
   std::atomic<std::uint64_t> bytes_dropped_;
   std::atomic<std::uint64_t> cells_dropped_;
+  JointCopy joint_copy_;
   alignas(64) std::byte ring_[kRing];
   alignas(4096) std::byte cells_[kCells][kCellBytes];
 };

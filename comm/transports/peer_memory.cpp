@@ -33,7 +33,9 @@ PeerMemory::PeerMemory(pid_t pid, std::uint64_t address,
   assert(known.size() <= found.size());
   const std::span place(found.data(), known.size());
   const bool is_read = read_from(pid, place, address) == static_cast<ssize_t>(known.size());
-  if (is_read && std::ranges::equal(place, known)) pid_ = pid;
+  if (!is_read || !std::ranges::equal(place, known)) return;
+  pid_ = pid;
+  known_address_ = address;
 }
 
 void PeerMemory::read(std::span<std::byte> into, std::uint64_t address) const {
@@ -45,6 +47,23 @@ void PeerMemory::read(std::span<std::byte> into, std::uint64_t address) const {
     into = into.subspan(static_cast<std::size_t>(read));
     address += static_cast<std::uint64_t>(read);
   }
+}
+
+bool PeerMemory::write(std::span<const std::byte> bytes, std::uint64_t address) const noexcept {
+  while (!bytes.empty()) {
+    const iovec here{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const iovec there{std::bit_cast<void*>(address), bytes.size()};
+    const ssize_t written = ::process_vm_writev(pid_, &here, 1, &there, 1, 0);
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    address += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
+bool PeerMemory::is_there() const noexcept {
+  std::byte first{};
+  return read_from(pid_, std::span(&first, 1), known_address_) == 1;
 }
 
 }  // namespace fastgpu::comm

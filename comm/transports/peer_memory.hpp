@@ -1,5 +1,5 @@
-// Memory of another process of this host that it has not shared, read by the kernel: one copy
-// instead of two.
+// Memory of another process of this host that it has not shared, which the kernel reads and writes:
+// one copy instead of two.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ namespace fastgpu::comm {
 
 class PeerMemory {
  public:
-  /// Makes an object that may not read anything.
+  /// Makes an object that may not read or write anything.
   PeerMemory() noexcept = default;
 
   /// Looks for `known` at `address` of process `pid`, and may not read anything if it is missing.
@@ -25,8 +25,15 @@ class PeerMemory {
   /// there.
   void read(std::span<std::byte> into, std::uint64_t address) const;
 
+  /// Writes the bytes to `address`. Returns false if that fails, after none or some of them.
+  bool write(std::span<const std::byte> bytes, std::uint64_t address) const noexcept;
+
+  /// Returns whether the process is still there. A call of the kernel.
+  bool is_there() const noexcept;
+
  private:
   pid_t pid_ = 0;
+  std::uint64_t known_address_ = 0;
 };
 
 }  // namespace fastgpu::comm

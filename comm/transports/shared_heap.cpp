@@ -148,7 +148,7 @@ std::optional<HeapPlace> SharedHeap::place_of(std::span<const std::byte> bytes) 
   return HeapPlace{region.index, table_[region.index].generation, offset};
 }
 
-std::span<const std::byte> PeerHeap::at(const HeapPlace& place, std::uint64_t bytes) {
+std::span<std::byte> PeerHeap::at(const HeapPlace& place, std::uint64_t bytes) {
   if (place.region >= table_.size())
     throw Error(ErrorKind::remote, "it named shared memory that it does not have");
   Region& region = regions_[place.region];
@@ -163,7 +163,7 @@ std::span<const std::byte> PeerHeap::at(const HeapPlace& place, std::uint64_t by
   const auto memory = region.mapping.bytes();
   if (place.offset > memory.size() || bytes > memory.size() - place.offset)
     throw Error(ErrorKind::remote, "it named shared memory beyond its end");
-  return std::span<const std::byte>(memory).subspan(place.offset, bytes);
+  return memory.subspan(place.offset, bytes);
 }
 
 }  // namespace fastgpu::comm

@@ -91,7 +91,7 @@ class PeerHeap {
 
   /// Returns the bytes at a place. Throws ErrorKind::remote for an invalid place, ErrorKind::local
   /// if it cannot be mapped.
-  std::span<const std::byte> at(const HeapPlace& place, std::uint64_t bytes);
+  std::span<std::byte> at(const HeapPlace& place, std::uint64_t bytes);
 
  private:
   struct Region {

@@ -11,13 +11,6 @@
 namespace fastgpu::comm {
 namespace {
 
-/// The bytes that are read in one go, before others have their turn, and reduced: a core's second
-/// cache has room for them, and for those that they are reduced into.
-constexpr std::size_t kReducedPiece = 256 << 10;
-/// The bytes that are copied in one go, a quarter of a millisecond. Calls of the kernel for 512 KiB
-/// each take up to a fifth longer.
-constexpr std::size_t kCopiedPiece = 2 << 20;
-
 constexpr int kDescriptorsATurn = 16;
 
 [[noreturn]] void refuse_shared(const std::string& what) {
@@ -104,7 +97,7 @@ bool SharedPeer::put_short(Outgoing& message) {
   if (of_note + size <= Descriptor::kBody) {
     out_.put_inlined(message.tag, form, message.note, message.bytes, barrier_maker_);
   } else {
-    if (!out_.put_bytes(message.bytes)) return false;
+    if (!out_.put_bytes(message.bytes, into_ring_)) return false;
     Descriptor descriptor{.kind = DescriptorKind::eager,
                           .note = form,
                           .length = static_cast<std::uint16_t>(size),
@@ -149,9 +142,9 @@ void SharedPeer::put(const Descriptor& descriptor) {
   has_put_ = true;
 }
 
-void SharedPeer::answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number) {
+void SharedPeer::answer(DescriptorKind kind, const Descriptor::Terms& terms) {
   Descriptor descriptor{.kind = kind};
-  descriptor.set({.request = request, .number = number});
+  descriptor.set(terms);
   if (answers_.empty() && out_.has_room())
     put(descriptor);
   else
@@ -232,7 +225,7 @@ bool SharedPeer::is_whole(const Descriptor& descriptor, const Incoming& message)
 }
 
 void SharedPeer::complete(Incoming& message, std::span<const std::byte> bytes) {
-  message.sink.take(0, bytes);
+  into_places_.put(message.sink, 0, bytes);
   message.moved = bytes.size();
 }
 
@@ -261,7 +254,8 @@ bool SharedPeer::progress() {
     if (had_wanted && wanted_.size() == 0) break;
   }
   if (!cell_transfers_.empty()) has_moved = copy_to_cells() || has_moved;
-  if (!reading_.empty()) has_moved = read() || has_moved;
+  if (reader_.is_busy()) has_moved = read() || has_moved;
+  if (joined_ && !has_moved) has_moved = copy_joined();
   return has_moved;
 }
 
@@ -293,6 +287,9 @@ void SharedPeer::open(const Descriptor& descriptor) {
       return on_wanted(descriptor);
     case DescriptorKind::piece:
       return on_piece(descriptor);
+    case DescriptorKind::join:
+    case DescriptorKind::join_in_heap:
+      return on_join(descriptor);
     case DescriptorKind::ack:
       return on_ack(descriptor);
     case DescriptorKind::note:
@@ -336,31 +333,35 @@ void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
   if (is_whole_in_mailbox(descriptor.kind)) return deliver(message, bytes);
   const auto terms = descriptor.terms();
   if (descriptor.kind == DescriptorKind::offer && begin_reading(message, terms)) return;
-  if (descriptor.kind == DescriptorKind::announce && memory_.is_readable()) {
-    reading_.push_back({&message, {}, terms.offset, terms.request});
-    return;
-  }
-  answer(DescriptorKind::wanted, terms.request, expected_.add(&message));
+  if (descriptor.kind == DescriptorKind::announce && memory_.is_readable())
+    return reader_.add(message, terms.offset, terms.request);
+  answer(DescriptorKind::wanted, {.request = terms.request, .number = expected_.add(&message)});
 }
 
-/// False where what is offered cannot be read where it is, for want of descriptors or addresses:
-/// then it comes through cells.
+/// Returns false if what is offered cannot be read where it is: then it comes through cells.
 bool SharedPeer::begin_reading(Incoming& message, const Descriptor::Terms& terms) {
   const auto& reduction = message.sink.reduction;
   if (reduction && terms.offset % size_of(reduction->type) != 0)
     refuse_shared("it offered what begins within an element");
+  const auto from = mapped(terms, terms.bytes);
+  if (from) reader_.add(message, *from, terms.request);
+  return from.has_value();
+}
+
+/// Returns the place in the peer's heap; absent if it cannot be mapped, for want of descriptors or
+/// addresses.
+std::optional<std::span<std::byte>> SharedPeer::mapped(const Descriptor::Terms& terms,
+                                                       std::uint64_t bytes) {
   try {
-    const auto from = heap_.at({terms.region, terms.generation, terms.offset}, terms.bytes);
-    reading_.push_back({&message, from, 0, terms.request});
-    return true;
+    return heap_.at({terms.region, terms.generation, terms.offset}, bytes);
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::remote) throw;
-    return false;
+    return std::nullopt;
   }
 }
 
 void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
-  message.sink.take(message.moved, bytes);
+  into_places_.put(message.sink, message.moved, bytes);
   message.moved += bytes.size();
   if (message.moved == message.sink.memory.size()) events_.received(message);
 }
@@ -369,6 +370,7 @@ void SharedPeer::on_wanted(const Descriptor& descriptor) {
   const auto terms = descriptor.terms();
   Outgoing** const message = offered_.find(terms.request);
   if (message == nullptr) refuse_shared("it wants a message that was not offered");
+  if (joined_ && joined_->request == terms.request) joined_.reset();
   cell_transfers_.push_back({*message, terms.number});
   offered_.remove(terms.request);
 }
@@ -385,43 +387,81 @@ void SharedPeer::on_piece(const Descriptor& descriptor) {
   in_.drop_cell();
 }
 
+void SharedPeer::on_join(const Descriptor& descriptor) {
+  const auto terms = descriptor.terms();
+  Outgoing** const message = offered_.find(terms.request);
+  if (message == nullptr) refuse_shared("it takes a message that was not offered");
+  Joined joined{.message = *message, .request = terms.request, .copy = terms.number};
+  if (descriptor.kind == DescriptorKind::join) {
+    joined.address = terms.offset;
+    joined_ = joined;
+  } else if (const auto place = mapped(terms, joined.message->bytes.size())) {
+    joined.mapped = *place;
+    joined_ = joined;
+  }
+}
+
 void SharedPeer::on_ack(const Descriptor& descriptor) {
   const std::uint32_t request = descriptor.terms().request;
   Outgoing** const message = offered_.find(request);
   if (message == nullptr) refuse_shared("it took a message that was not offered");
+  if (joined_ && joined_->request == request) joined_.reset();
   Outgoing& done = **message;
   offered_.remove(request);
   done.moved = done.bytes.size();
   events_.sent(done);
 }
 
-/// One piece of the oldest message.
+/// Lets the sender of a message copy pieces of it, too.
+void SharedPeer::invite(const MessageReader::Invitation& invited) {
+  Descriptor::Terms terms{.request = invited.request, .number = invited.copy};
+  const auto place = own_heap_.place_of(invited.into);
+  if (!place) {
+    terms.offset = reinterpret_cast<std::uintptr_t>(invited.into.data());
+    return answer(DescriptorKind::join, terms);
+  }
+  terms.offset = place->offset;
+  terms.region = place->region;
+  terms.generation = place->generation;
+  answer(DescriptorKind::join_in_heap, terms);
+}
+
+/// Reads one piece of the oldest message.
 bool SharedPeer::read() {
-  const Reading reading = reading_.front();
-  Incoming& message = *reading.message;
-  const std::size_t most = message.sink.reduction ? kReducedPiece : kCopiedPiece;
-  const std::size_t size = std::min(most, message.sink.memory.size() - message.moved);
-  const auto piece = piece_of(reading, size);
-  const bool is_in_place = piece.data() == message.sink.memory.data() + message.moved;
-  if (!is_in_place) message.sink.take(message.moved, piece);
-  message.moved += size;
-  if (message.moved < message.sink.memory.size()) return true;
-  reading_.pop_front();
-  answer(DescriptorKind::ack, reading.request, 0);
-  events_.received(message);
+  // A peer that reads a message of this rank meanwhile has enough to do.
+  if (offered_.size() == 0) {
+    if (const auto invited = reader_.invite()) invite(*invited);
+  }
+  const MessageReader::Read read = reader_.read();
+  if (read.done == nullptr) return read.has_moved;
+  answer(DescriptorKind::ack, {.request = read.request});
+  events_.received(*read.done);
   return true;
 }
 
-/// The next bytes of a message: where its sender has them, or as the kernel has copied them, into
-/// their place if they are not to be reduced.
-std::span<const std::byte> SharedPeer::piece_of(const Reading& reading, std::size_t size) {
-  const Incoming& message = *reading.message;
-  if (!reading.from.empty()) return reading.from.subspan(message.moved, size);
-  if (message.sink.reduction) staged_.resize(kReducedPiece);
-  const auto into = message.sink.reduction ? std::span(staged_).first(size)
-                                           : message.sink.memory.subspan(message.moved, size);
-  memory_.read(into, reading.address + message.moved);
-  return into;
+/// Copies one piece of a message that the peer copies, too.
+bool SharedPeer::copy_joined() {
+  const std::span<const std::byte> bytes = joined_->message->bytes;
+  const auto piece = out_.joint_copy().claim(joined_->copy, copy_pieces(bytes.size()));
+  if (!piece) {
+    joined_.reset();
+    return false;
+  }
+  if (copy_piece_of(*joined_, copy_piece(bytes.size(), *piece))) {
+    out_.joint_copy().release();
+  } else {
+    out_.joint_copy().give_back(*piece);
+    joined_.reset();
+  }
+  return true;
+}
+
+/// Returns false if the peer's memory cannot be written.
+bool SharedPeer::copy_piece_of(const Joined& joined, const CopyPiece& piece) {
+  const auto from = joined.message->bytes.subspan(piece.begin, piece.size);
+  if (joined.mapped.empty()) return memory_.write(from, joined.address + piece.begin);
+  MessageSink{joined.mapped}.take(piece.begin, from);
+  return true;
 }
 
 void SharedPeer::abandon() {
@@ -429,12 +469,13 @@ void SharedPeer::abandon() {
   arrivals_.clear();
   unasked_.remove(std::exchange(arrived_bytes_, 0));
   expected_ = {};
-  reading_.clear();
+  reader_.forget();
   forget_outgoing();
 }
 
 void SharedPeer::forget_outgoing() {
   offered_ = {};
+  joined_.reset();
   cell_transfers_.clear();
   unsent_.clear();
 }

@@ -1,14 +1,19 @@
 // One rank of this host as seen by another: both mailboxes between them, and what is on its way.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/transports/mailbox.hpp"
+#include "comm/transports/message_reader.hpp"
 #include "comm/transports/numbered.hpp"
 #include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_heap.hpp"
+#include "comm/transports/shared_stores.hpp"
 #include "comm/transports/tag_table.hpp"
 
 namespace fastgpu::comm {
@@ -25,6 +30,7 @@ class SharedPeer {
         in_(in),
         heap_(std::move(heap)),
         memory_(memory),
+        reader_(memory, in.joint_copy(), into_places_),
         own_heap_(own_heap),
         events_(events),
         unasked_(unasked),
@@ -44,7 +50,8 @@ class SharedPeer {
 
   /// Whether there is something to do that no descriptor announces.
   bool is_busy() const noexcept {
-    return !reading_.empty() || !cell_transfers_.empty() || !unsent_.empty() || !answers_.empty();
+    return reader_.is_busy() || joined_ || !cell_transfers_.empty() || !unsent_.empty() ||
+           !answers_.empty();
   }
 
   /// True once after descriptors have been put.
@@ -61,12 +68,13 @@ class SharedPeer {
     Descriptor descriptor{};
     std::vector<std::byte> bytes{};
   };
-  /// A message that is read where its sender has it.
-  struct Reading {
-    Incoming* message = nullptr;
-    std::span<const std::byte> from{};  ///< Empty where only the kernel can read it.
-    std::uint64_t address = 0;          ///< An address for the kernel's calls.
+  /// A message to the peer of which this rank copies pieces, too.
+  struct Joined {
+    Outgoing* message = nullptr;
     std::uint32_t request = 0;
+    std::uint32_t copy = 0;
+    std::uint64_t address = 0;      ///< An address of the peer's.
+    std::span<std::byte> mapped{};  ///< The peer's memory, if it is mapped here.
   };
   /// A message that goes through cells.
   struct CellTransfer {
@@ -86,7 +94,7 @@ class SharedPeer {
   bool put_short(Outgoing& message);
   void put_long(Outgoing& message);
   void put(const Descriptor& descriptor);
-  void answer(DescriptorKind kind, std::uint32_t request, std::uint32_t number);
+  void answer(DescriptorKind kind, const Descriptor::Terms& terms);
   bool flush();
 
   NoteForm form_of(const Note* note) const noexcept;
@@ -94,28 +102,35 @@ class SharedPeer {
   void report_note(const Descriptor& descriptor);
   Arrival take_arrival(MessageTag tag);
   static bool is_whole(const Descriptor& descriptor, const Incoming& message);
-  static void complete(Incoming& message, std::span<const std::byte> bytes);
+  void complete(Incoming& message, std::span<const std::byte> bytes);
   bool deliver_now(Incoming& message, const Descriptor& descriptor);
   void open(const Descriptor& descriptor);
   void on_message(const Descriptor& descriptor);
   void on_wanted(const Descriptor& descriptor);
   void on_piece(const Descriptor& descriptor);
+  void on_join(const Descriptor& descriptor);
+  void invite(const MessageReader::Invitation& invited);
   void on_ack(const Descriptor& descriptor);
   void begin(Incoming& message, const Descriptor& descriptor, std::span<const std::byte> bytes);
   bool begin_reading(Incoming& message, const Descriptor::Terms& terms);
+  std::optional<std::span<std::byte>> mapped(const Descriptor::Terms& terms, std::uint64_t bytes);
   void keep(const Descriptor& descriptor, std::span<const std::byte> bytes);
   void deliver(Incoming& message, std::span<const std::byte> bytes);
 
   bool copy_to_cells();
   bool read();
-  std::span<const std::byte> piece_of(const Reading& reading, std::size_t size);
+  bool copy_joined();
+  bool copy_piece_of(const Joined& joined, const CopyPiece& piece);
 
   Rank rank_;
   Mailbox& out_;
   Mailbox& in_;
   PeerHeap heap_;
   PeerMemory memory_;
-  std::vector<std::byte> staged_;  ///< A buffer for pieces that are read to be reduced.
+  SharedStores into_ring_;    ///< The stores of bytes for the peer.
+  SharedStores into_places_;  ///< Those of messages, which the peer may have read.
+  MessageReader reader_;
+  std::optional<Joined> joined_;
   const SharedHeap& own_heap_;
   TransportEvents& events_;
   UnaskedBytes& unasked_;
@@ -126,7 +141,6 @@ class SharedPeer {
   std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
   Numbered<Outgoing*> offered_;    ///< Offers and announcements that are not answered.
   Numbered<Incoming*> expected_;   ///< Messages that come through cells.
-  std::deque<Reading> reading_;
   std::deque<CellTransfer> cell_transfers_;
   std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.
   std::deque<Outgoing*> unsent_;    ///< The messages that are not sent yet.

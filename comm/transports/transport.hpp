@@ -17,6 +17,7 @@
 #include "base/strong.hpp"
 #include "comm/common/caused_error.hpp"
 #include "comm/common/rank.hpp"
+#include "comm/kernels/copy.hpp"
 #include "comm/kernels/reduce.hpp"
 #include "comm/transports/heap.hpp"
 
@@ -37,6 +38,7 @@ constexpr std::size_t kCountInNote = 8;
 struct MessageSink {
   std::span<std::byte> memory{};
   std::optional<Reduction> reduction{};  ///< Absent: what comes is stored.
+  bool was_read_by_others = false;       ///< Whether they may have the place in their caches.
 
   /// Puts `piece` at `offset`. A reducing sink takes whole elements.
   void take(std::size_t offset, std::span<const std::byte> piece) const {
@@ -45,9 +47,14 @@ struct MessageSink {
     if (piece.empty() || target.data() == piece.data()) return;
     if (reduction)
       reduce_into(target, piece, *reduction);
-    else
+    else if (piece.size() < kShortCopy)
       std::memcpy(target.data(), piece.data(), piece.size());
+    else
+      copy_bytes(target, piece, memory.size());
   }
+
+  /// The length below which a copy is not worth a call.
+  static constexpr std::size_t kShortCopy = 4 << 10;
 
   /// Whether it takes so many bytes there.
   bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;

@@ -143,16 +143,6 @@ TEST_CASE("any type is copied bit for bit by a scale of 1") {
   CHECK(copied == whole);
 }
 
-TEST_CASE("a copy that goes past the caches is a copy") {
-  std::vector<std::byte> from((20U << 20U) + 13);
-  test::fill_with_random_bits(from, ElementType::uint8, 1);
-  for (const test::Level& level : test::levels()) {
-    std::vector<std::byte> to(from.size());
-    copy_bytes(to, from, level.kernels);
-    CHECK(to == from);
-  }
-}
-
 TEST_CASE("a conversion that is not possible is refused by name") {
   CHECK_FALSE(is_possible({ElementType::int32, ElementType::float32}));
   CHECK_FALSE(is_possible({ElementType::int32, ElementType::int32, 0.5}));

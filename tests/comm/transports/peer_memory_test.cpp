@@ -9,20 +9,12 @@
 
 #include "comm/transports/shared_peer.hpp"
 #include "support/failure.hpp"
+#include "support/own_memory.hpp"
 #include "support/taken_from.hpp"
 #include "support/transport_reports.hpp"
 
 namespace fastgpu::comm {
 namespace {
-
-std::uint64_t address_of(const void* memory) {
-  return reinterpret_cast<std::uintptr_t>(memory);
-}
-
-PeerMemory own_memory() {
-  static const std::vector<std::byte> known(16, std::byte{7});
-  return {::getpid(), address_of(known.data()), known};
-}
 
 /// What comes of a message that is announced, and may be read where it is.
 struct Announced {
@@ -32,15 +24,23 @@ struct Announced {
   SharedHeap heap{table};
   test::TransportReports reports;
   UnaskedBytes unasked;
-  SharedPeer peer{Rank{1}, *out,         *in,     PeerHeap(::getpid(), table), heap,
-                  reports, own_memory(), unasked, BarrierMaker::each};
+  SharedPeer peer{Rank{1},
+                  *out,
+                  *in,
+                  PeerHeap(::getpid(), table),
+                  heap,
+                  reports,
+                  test::own_memory(),
+                  unasked,
+                  BarrierMaker::each};
 
   void receive(std::span<const float> there, std::span<float> here,
                std::optional<Reduction> reduction) {
     Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(here), reduction}};
     peer.receive(message);
     Descriptor descriptor{.kind = DescriptorKind::announce, .tag = {1}};
-    descriptor.set({.bytes = there.size_bytes(), .offset = address_of(there.data()), .request = 5});
+    descriptor.set(
+        {.bytes = there.size_bytes(), .offset = test::address_of(there.data()), .request = 5});
     in->put(descriptor, BarrierMaker::each);
     while (peer.progress()) {
     }
@@ -52,16 +52,16 @@ TEST_SUITE_BEGIN("comm/peer_memory");
 TEST_CASE("memory is read only where what is known of it is found there") {
   const std::vector<std::byte> known(16, std::byte{7});
   const std::vector<std::byte> other(16, std::byte{8});
-  CHECK(own_memory().is_readable());
+  CHECK(test::own_memory().is_readable());
   CHECK_FALSE(PeerMemory().is_readable());
-  CHECK_FALSE(PeerMemory(::getpid(), address_of(other.data()), known).is_readable());
+  CHECK_FALSE(PeerMemory(::getpid(), test::address_of(other.data()), known).is_readable());
   CHECK_FALSE(PeerMemory(::getpid(), 8, known).is_readable());
-  CHECK_FALSE(PeerMemory(999'999'999, address_of(known.data()), known).is_readable());
+  CHECK_FALSE(PeerMemory(999'999'999, test::address_of(known.data()), known).is_readable());
 }
 
 TEST_CASE("reading what is not there is the other rank's fault") {
   std::vector<std::byte> into(100);
-  const Error e = test::failure_of([&] { own_memory().read(into, 8); });
+  const Error e = test::failure_of([&] { test::own_memory().read(into, 8); });
   CHECK(e.kind() == ErrorKind::remote);
   CHECK(std::string(e.what()) == "reading its memory: Bad address");
 }
@@ -84,6 +84,20 @@ TEST_CASE("what is announced is read where its sender has it, stored or reduced"
     CHECK(answer->kind == DescriptorKind::ack);
     CHECK(answer->terms().request == 5);
   }
+}
+
+TEST_CASE("memory is written to where it is, and a failure to write is no error") {
+  std::vector<std::byte> there(100);
+  const std::vector<std::byte> bytes(100, std::byte{3});
+  CHECK(test::own_memory().write(bytes, test::address_of(there.data())));
+  CHECK(there == bytes);
+  CHECK_FALSE(test::own_memory().write(bytes, 8));
+  CHECK_FALSE(PeerMemory().write(bytes, test::address_of(there.data())));
+}
+
+TEST_CASE("a process is there as long as its memory") {
+  CHECK(test::own_memory().is_there());
+  CHECK_FALSE(PeerMemory().is_there());
 }
 
 TEST_CASE("an announcement of memory that is not there is refused") {

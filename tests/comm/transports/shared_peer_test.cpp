@@ -258,10 +258,11 @@ TEST_CASE("pieces beyond, before or between what is expected are refused") {
 
 TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
   PeerPair pair;
+  SharedStores stores;
   std::vector<std::byte> bytes(kEagerBytes);
   const std::size_t limit = kMostUnasked / (kArrivalCost + bytes.size()) + 1;
   std::size_t put_count = 0;
-  for (; pair.in->has_room() && pair.in->put_bytes(bytes); ++put_count) {
+  for (; pair.in->has_room() && pair.in->put_bytes(bytes, stores); ++put_count) {
     pair.in->put(eager(put_count, bytes.size()), BarrierMaker::each);
     pair.progress();
   }
@@ -278,6 +279,7 @@ TEST_CASE("a peer that is far ahead waits, and what it has sent is all there") {
 
 TEST_CASE("what is ahead of a message that is waited for is taken, but not without end") {
   PeerPair pair;
+  SharedStores stores;
   std::vector<std::byte> bytes(kEagerBytes);
   Incoming awaited{.tag = {1 << 20}, .sink = {bytes}};
   pair.peer.receive(awaited);
@@ -285,7 +287,7 @@ TEST_CASE("what is ahead of a message that is waited for is taken, but not witho
   std::size_t put_count = 0;
   const Error e = test::failure_of([&] {
     for (; put_count <= limit; ++put_count) {
-      pair.in->put_bytes(bytes);
+      pair.in->put_bytes(bytes, stores);
       pair.in->put(eager(put_count, bytes.size()), BarrierMaker::each);
       pair.progress();
     }

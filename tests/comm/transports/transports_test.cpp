@@ -124,13 +124,14 @@ TEST_CASE("what cannot arrive any more is not waited for") {
 
 TEST_CASE("descriptors and their bytes come in order, however often the rings go round") {
   const auto mailbox = std::make_unique<Mailbox>();
+  SharedStores stores;
   std::mt19937 random(3);
   std::vector<std::size_t> sizes;
   std::size_t read = 0;
   while (read < 5000) {
     const std::size_t size = random() % kEagerBytes + 1;
     const std::vector<std::byte> bytes(size, static_cast<std::byte>(sizes.size()));
-    if (mailbox->has_room() && mailbox->put_bytes(bytes)) {
+    if (mailbox->has_room() && mailbox->put_bytes(bytes, stores)) {
       mailbox->put({.kind = DescriptorKind::eager, .length = static_cast<std::uint16_t>(size)},
                    BarrierMaker::each);
       sizes.push_back(size);

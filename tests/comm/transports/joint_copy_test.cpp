@@ -1,0 +1,201 @@
+// Long messages that their sender and their receiver copy together.
+#include "comm/transports/joint_copy.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/transports/peer_memory.hpp"
+#include "comm/transports/shared_peer.hpp"
+#include "support/failure.hpp"
+#include "support/own_memory.hpp"
+#include "support/taken_from.hpp"
+#include "support/transport_reports.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::size_t kLongMessage = 3 << 20;
+
+/// One rank of two in this process: it can read the other's memory by the kernel.
+struct JoiningSide {
+  std::vector<RegionRow> table{kMostRegions};
+  SharedHeap heap{table};
+  test::TransportReports reports;
+  UnaskedBytes unasked;
+  SharedPeer peer;
+
+  JoiningSide(Rank other, Mailbox& out, Mailbox& in, PeerMemory memory)
+      : peer(other, out, in, PeerHeap(::getpid(), table), heap, reports, memory, unasked,
+             BarrierMaker::each) {}
+};
+
+/// A message that is under way from rank 0 to rank 1.
+struct JointMessage {
+  std::unique_ptr<Mailbox> there = std::make_unique<Mailbox>();
+  std::unique_ptr<Mailbox> back = std::make_unique<Mailbox>();
+  JoiningSide sender;
+  JoiningSide receiver;
+  std::vector<std::byte> from;
+  std::vector<std::byte> into;
+  Outgoing outgoing;
+  Incoming incoming;
+
+  explicit JointMessage(std::size_t bytes, PeerMemory of_sender = test::own_memory())
+      : sender(Rank{1}, *there, *back, of_sender),
+        receiver(Rank{0}, *back, *there, test::own_memory()),
+        from(bytes),
+        into(bytes) {
+    for (std::size_t i = 0; i < bytes; ++i)
+      from[i] = static_cast<std::byte>(i * 7 + i / 4096);
+    outgoing = {.tag = {1}, .bytes = from};
+    incoming = {.tag = {1}, .sink = {into}};
+    receiver.peer.receive(incoming);
+    sender.peer.send(outgoing);
+  }
+  bool is_received() const { return receiver.reports.received_messages == 1; }
+};
+
+TEST_SUITE_BEGIN("comm/joint_copy");
+
+TEST_CASE("the pieces of a message are all of it, once") {
+  for (const std::size_t bytes :
+       {std::size_t{512 << 10}, std::size_t{(512 << 10) + 1}, std::size_t{100'000'003}}) {
+    CAPTURE(bytes);
+    std::size_t end = 0;
+    for (std::uint32_t i = 0; i < copy_pieces(bytes); ++i) {
+      const CopyPiece piece = copy_piece(bytes, i);
+      CHECK(piece.begin == end);
+      CHECK(piece.size > 0);
+      end += piece.size;
+    }
+    CHECK(end == bytes);
+  }
+}
+
+TEST_CASE("each piece is claimed by one side, and none of a copy that has ended") {
+  auto joint = std::make_unique<JointCopy>();
+  joint->begin(5);
+  std::set<std::uint32_t> claimed;
+  std::thread other([&, mine = std::set<std::uint32_t>()]() mutable {
+    while (const auto piece = joint->claim(5, 1000))
+      mine.insert(*piece);
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      joint->release();
+  });
+  while (const auto piece = joint->claim(5, 1000))
+    claimed.insert(*piece);
+  other.join();
+  CHECK(claimed.size() + joint->released() == 1000);
+  CHECK_FALSE(joint->claim(5, 1000));
+  CHECK_FALSE(joint->claim(4, 1000));
+  joint->begin(6);
+  CHECK_FALSE(joint->claim(5, 1000));
+  CHECK(joint->claim(6, 1000) == 0);
+  CHECK(joint->claim(6, 1000) == 1);
+  CHECK(joint->close(6) == 2);
+  CHECK_FALSE(joint->claim(6, 1000));
+}
+
+TEST_CASE("a long message is copied by both sides, a piece each in turn") {
+  JointMessage pair(kLongMessage);
+  pair.receiver.peer.progress();  // It invites, and copies the first piece.
+  const std::size_t after_first = pair.incoming.moved;
+  CHECK(after_first > 0);
+  while (pair.sender.peer.progress()) {
+  }
+  CHECK(pair.incoming.moved == after_first);
+  CHECK_FALSE(pair.is_received());
+  pair.receiver.peer.progress();
+  CHECK(pair.is_received());
+  CHECK(pair.into == pair.from);
+  CHECK_FALSE(pair.sender.peer.is_busy());
+  pair.sender.peer.progress();
+  CHECK(pair.sender.reports.sent_messages == 1);
+}
+
+TEST_CASE("a sender that does something else leaves all of a long message to the receiver") {
+  JointMessage pair(kLongMessage);
+  while (pair.receiver.peer.progress()) {
+  }
+  CHECK(pair.is_received());
+  CHECK(pair.into == pair.from);
+  while (pair.sender.peer.progress()) {
+  }
+  CHECK(pair.sender.reports.sent_messages == 1);
+  CHECK_FALSE(pair.sender.peer.is_busy());
+}
+
+TEST_CASE("a piece that the sender may not write is copied by the receiver") {
+  JointMessage pair(kLongMessage, PeerMemory());
+  pair.receiver.peer.progress();
+  while (pair.sender.peer.progress()) {
+  }
+  while (pair.receiver.peer.progress()) {
+  }
+  CHECK(pair.is_received());
+  CHECK(pair.into == pair.from);
+}
+
+TEST_CASE("messages of many lengths are whole when both sides copy at the same time") {
+  for (std::size_t bytes = 500'000; bytes < 40'000'000; bytes = bytes * 3 / 2 + 1) {
+    CAPTURE(bytes);
+    JointMessage pair(bytes);
+    std::thread sending([&] {
+      while (pair.sender.reports.sent_messages == 0)
+        pair.sender.peer.progress();
+    });
+    while (!pair.is_received())
+      pair.receiver.peer.progress();
+    sending.join();
+    CHECK(pair.into == pair.from);
+  }
+}
+
+TEST_CASE("a receiver that gives up lets no piece be written afterwards") {
+  JointMessage pair(kLongMessage);
+  pair.receiver.peer.progress();
+  pair.receiver.peer.abandon();
+  const auto before = pair.into;
+  while (pair.sender.peer.progress()) {
+  }
+  CHECK(pair.into == before);
+}
+
+TEST_CASE("a receiver that gives up waits for a piece that its sender is writing") {
+  JointMessage pair(kLongMessage);
+  pair.receiver.peer.progress();
+  JointCopy& joint = pair.there->joint_copy();
+  REQUIRE(joint.claim(1, copy_pieces(kLongMessage)));
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    joint.release();
+  });
+  pair.receiver.peer.abandon();
+  CHECK(joint.released() == 1);
+  writer.join();
+}
+
+TEST_CASE("an invitation to copy a message that was not sent is refused") {
+  JointMessage pair(100);
+  Descriptor descriptor{.kind = DescriptorKind::join};
+  descriptor.set({.request = 77});
+  pair.back->put(descriptor, BarrierMaker::each);
+  const Error e = test::failure_of([&] { pair.sender.peer.progress(); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(std::string(e.what()) == "it takes a message that was not offered");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
