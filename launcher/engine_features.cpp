@@ -37,6 +37,8 @@ constexpr std::array kFeatures = {
                "Slurm ends all processes of a job with it", "pods end with all of their processes"},
     FeatureRow{JobFeature::on_full, "--on-full", "", "",
                "the logs of pods are on the disks of Kubernetes"},
+    FeatureRow{JobFeature::keep_jobs, "--keep-jobs", "", "",
+               "fastgpu has no folders on the nodes of pods"},
     FeatureRow{JobFeature::cluster, "--cluster", "", "",
                "the kubeconfig names the cluster: set kubernetes.context"},
     FeatureRow{JobFeature::sync, "--sync", "", "", "build the files into the image"},

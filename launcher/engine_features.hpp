@@ -20,6 +20,7 @@ enum class JobFeature : std::uint8_t {
   priority,             ///< --priority
   leftovers,            ///< --keep-processes
   on_full,              ///< --on-full
+  keep_jobs,            ///< --keep-jobs
   cluster,              ///< --cluster
   sync,                 ///< --sync
   secrets,              ///< --secret

@@ -9,6 +9,7 @@
 #include "base/literals.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
+#include "config/settings.hpp"
 #include "launcher/array.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/job.hpp"
@@ -279,7 +280,7 @@ JobFile read_job_file(const config::Document& document) {
        "keep_processes", "detach",      "engine",      "launcher",   "stdin",        "priority",
        "after",          "share",       "array",       "parameters", "hang_timeout", "retry",
        "retry_on",       "checkpoints", "fetch",       "fetch_to",   "notify",       "slurm",
-       "kubernetes",     "on_full",     "environment", "mpi",        "nccl"},
+       "kubernetes",     "on_full",     "environment", "mpi",        "nccl",         "keep_jobs"},
       {"no-environment", "check", "post-mortem", "host", "hostfile", "oversubscribe", "env-file",
        "dry-run"});
   JobFile file;
@@ -308,6 +309,8 @@ JobFile read_job_file(const config::Document& document) {
   if (const auto grace = root.find("grace")) file.grace = checked_duration(*grace, check_grace);
   if (const auto keep = root.find("keep_processes")) file.keep_processes = keep->boolean();
   if (const auto full = root.find("on_full")) file.on_full = full->choice(full_disk_words());
+  if (const auto keep = root.find("keep_jobs"))
+    file.keep_jobs = keep->integer(0, config::kMostKeptJobs);
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
   if (const auto engine = root.find("engine")) file.engine = engine->choice(engine_words());
   if (const auto slurm = root.find("slurm")) file.slurm = slurm_of(*slurm);

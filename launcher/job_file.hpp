@@ -42,6 +42,7 @@ struct JobFile {
   std::optional<std::chrono::milliseconds> grace{};
   std::optional<bool> keep_processes{};
   std::optional<std::string> on_full{};  ///< "continue" or "stop".
+  std::optional<int> keep_jobs{};        ///< Ended jobs whose folders stay on the nodes.
   std::optional<bool> detach{};
   std::optional<int> priority{};
   std::vector<std::string> after{};  ///< Names or ids of jobs.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "agent/protocol/job_folder.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/topology.hpp"
 #include "base/error.hpp"
@@ -268,10 +269,14 @@ agent::JobPlan rank_plan(const JobFilesRequest& request, const JobNode& node) {
 }
 
 std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node) {
-  return {{below_fastgpu(request, "rank"), to_text(rank_plan(request, node))},
-          {below_fastgpu(request, agent::kVariables),
-           agent::variables_text(rank_environment(request, node))},
-          {below_fastgpu(request, agent::kCommSecret), request.communicator_secret.reveal()}};
+  std::vector<agent::SmallFile> files = {
+      {below_fastgpu(request, "rank"), to_text(rank_plan(request, node))},
+      {below_fastgpu(request, agent::kVariables),
+       agent::variables_text(rank_environment(request, node))},
+      {below_fastgpu(request, agent::kCommSecret), request.communicator_secret.reveal()}};
+  if (!request.owner.empty())
+    files.push_back({below_fastgpu(request, agent::kJobOwner), request.owner});
+  return files;
 }
 
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,

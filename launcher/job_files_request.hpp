@@ -24,6 +24,7 @@ struct JobFilesRequest {
   ClusterAccess access;
   Secret communicator_secret;
   std::chrono::milliseconds lease{30'000};
+  std::string owner{};  ///< The mark of this state directory; empty for none.
 };
 
 }  // namespace fastgpu::launcher

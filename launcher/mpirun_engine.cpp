@@ -112,7 +112,7 @@ class MpirunEngine final : public JobEngine {
   /// Checks that the nodes answer, and that mpirun, the working directory and a program that is
   /// named by a path exist.
   JobTrial try_start(const JobRecord& job, const Cancel& cancel) override {
-    const JobFilesRequest request = request_for("trial", job);
+    const JobFilesRequest request = request_for("trial", job, {});
     const NodeCommands on_node = commands(request.id);
     std::vector<NodeTask> tasks;
     for (const JobNode& member : request.nodes)
@@ -148,7 +148,7 @@ class MpirunEngine final : public JobEngine {
   /// The warning reports why the nodes' fastest network is not used.
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
-    const JobFilesRequest request = request_for(id, job);
+    const JobFilesRequest request = request_for(id, job, options_.owner());
     bool is_starting = false;
     try {
       const auto facts = put_ranks(request, cancel);
@@ -308,14 +308,16 @@ class MpirunEngine final : public JobEngine {
     return decide(seen);
   }
 
-  JobFilesRequest request_for(const std::string& id, const JobRecord& job) const {
+  JobFilesRequest request_for(const std::string& id, const JobRecord& job,
+                              std::string owner) const {
     validate(job.spec);
     JobFilesRequest request{.id = id,
                             .spec = job.spec,
                             .nodes = {},
                             .access = access_,
                             .communicator_secret = Secret(random_hex(32)),
-                            .lease = options_.lease};
+                            .lease = options_.lease,
+                            .owner = std::move(owner)};
     for (const NodeRanks& ranks : job.placement) {
       const ClusterNode& place = node(ranks.node);
       request.nodes.push_back({.ranks = ranks, .peer = place.peer});

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "launcher/contact.hpp"
@@ -26,6 +28,8 @@ struct RunnerOptions {
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds lost_after = kLostAfter;
   Retention retention{};
+  /// Returns the mark of this state directory, for the folder of a job that starts.
+  std::function<std::string()> owner = [] { return std::string(); };
   NetworkCheck network_check = NetworkCheck::on;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/protocol/files.hpp"
+#include "agent/protocol/job_folder.hpp"
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -184,7 +185,7 @@ class SlurmEngine final : public JobEngine {
   /// of the job.
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
-    const auto files = files_of(id, job);
+    const auto files = files_of(id, job, options_.owner());
     bool may_run = false;
     try {
       std::vector<NodeTask> puts;
@@ -216,7 +217,7 @@ class SlurmEngine final : public JobEngine {
 
   /// Asks Slurm by `sbatch --test-only`.
   JobTrial try_start(const JobRecord& job, const Cancel& cancel) override {
-    files_of("trial", job);
+    files_of("trial", job, {});
     const std::string script = script_of(job.spec.name.value, job.spec, {});
     const NodeAnswer answer =
         ask(client_, {slurm_task(head_.host, {"test", ""}, script)}, kSubmitTimeout, cancel)
@@ -403,7 +404,8 @@ class SlurmEngine final : public JobEngine {
     if (!tasks.empty()) ask(client_, tasks, kSoon, never, kSoon);
   }
 
-  std::vector<agent::SmallFile> files_of(const std::string& id, const JobRecord& job) const {
+  std::vector<agent::SmallFile> files_of(const std::string& id, const JobRecord& job,
+                                         const std::string& owner) const {
     validate(job.spec);
     const JobNode all{.ranks = job.placement.front(), .peer = head_.peer};
     const JobFilesRequest request{.id = id,
@@ -420,6 +422,7 @@ class SlurmEngine final : public JobEngine {
     whole.grace = job.spec.grace;
     const std::string place = "jobs/" + id + "/";
     return {{place + "rank", to_text(ranks)},
+            {place + agent::kJobOwner, owner},
             {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
             {place + agent::kCommSecret, request.communicator_secret.reveal()},
             {place + agent::kBatchScript, script_of(id, job.spec, "fastgpu-" + random_hex(16))},

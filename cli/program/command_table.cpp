@@ -92,7 +92,7 @@ constexpr std::array kCommands = {
         make_delete_job_command,
         "Removes logs and directories of --sync from the nodes, and the jobs from `get jobs`. "
         "Without this command nodes keep the newest 50 jobs for 30 days (settings keep-jobs "
-        "and keep-jobs-for)."},
+        "and keep-jobs-for, and run job --keep-jobs)."},
     CliCommand{"get", "cluster", Topic::clusters, Effect::reads, "List clusters",
                "fastgpu get clusters -o json", make_get_clusters_command},
     CliCommand{"get", "node", Topic::nodes, Effect::reads,
@@ -316,7 +316,9 @@ constexpr std::array kCommands = {
         "fastgpu gc --dry-run", make_gc_command,
         "Completes or undoes the unfinished steps of interrupted runs, removes resources that "
         "no cluster owns, and enforces guards that neither the cloud nor the nodes have "
-        "enforced. Reports a disk that is nearly full, and the files that fill it."},
+        "enforced. On the nodes of clusters it removes the folders of deleted jobs, and those "
+        "that the settings keep-jobs and keep-jobs-for do not keep. Reports a disk that is "
+        "nearly full, and the files that fill it."},
     CliCommand{
         "completion", "", Topic::program, Effect::reads, "Print the completion script of a shell",
         "source <(fastgpu completion bash)", make_completion_command,

@@ -13,6 +13,7 @@
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "config/settings.hpp"
 #include "launcher/mpirun_engine.hpp"
 #include "launcher/recovery.hpp"
 #include "launcher/slurm_engine.hpp"
@@ -29,11 +30,11 @@ std::optional<NodeName> node_that_left(Services& services, const state::Job& job
   return std::nullopt;
 }
 
-launcher::Retention retention_of(Services& services) {
-  constexpr int kMost = 1'000'000;
-  const auto age = services.settings().duration("keep-jobs-for");
-  return {.count = services.settings().integer("keep-jobs", 0, kMost),
-          .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+/// Returns what the start of a job keeps on its nodes: by its own flag, or by the settings.
+launcher::Retention retention_of(Services& services, const launcher::JobSpec& spec) {
+  launcher::Retention retention = kept_folders(services);
+  if (spec.keep_jobs) retention.count = *spec.keep_jobs;
+  return retention;
 }
 
 /// Returns the node on which a job was or will be given to its scheduler. If it has left the
@@ -138,6 +139,16 @@ std::string ask_engine(Services& services, const state::Cluster& cluster, state:
 
 }  // namespace
 
+launcher::Retention kept_folders(Services& services) {
+  const auto age = services.settings().duration("keep-jobs-for");
+  return {.count = services.settings().integer("keep-jobs", 0, config::kMostKeptJobs),
+          .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+}
+
+provision::cloud::Owner owner_of_jobs(Services& services) {
+  return provision::cloud::Owner(services.state_directory() / "owners" / "jobs");
+}
+
 bool is_in_kubernetes(const state::Job& job) try {
   return job.record->spec.engine == launcher::EngineKind::kubernetes;
 } catch (const Error&) {  // Another version of fastgpu wrote the record.
@@ -182,7 +193,8 @@ std::unique_ptr<launcher::JobEngine> engine_for(Services& services, const state:
   const launcher::RunnerOptions options{
       .agent = services.agent(),
       .lost_after = lost_after,
-      .retention = retention_of(services),
+      .retention = retention_of(services, record.spec),
+      .owner = [&services] { return owner_of_jobs(services).mark(); },
       .network_check = services.settings().boolean("network-check") ? launcher::NetworkCheck::on
                                                                     : launcher::NetworkCheck::off};
   ssh::Client& ssh = client == nullptr ? services.ssh() : *client;

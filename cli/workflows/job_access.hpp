@@ -13,6 +13,8 @@
 #include "launcher/contact.hpp"
 #include "launcher/job_engine.hpp"
 #include "launcher/job_store.hpp"
+#include "launcher/node_commands.hpp"
+#include "provision/cloud/owner.hpp"
 
 namespace fastgpu::cli {
 
@@ -28,6 +30,12 @@ struct OpenJob {
   /// Returns true if the job's cluster is deleted.
   bool is_without_cluster() const;
 };
+
+/// Returns the limits of the settings for folders of ended jobs on nodes.
+launcher::Retention kept_folders(Services& services);
+
+/// Returns the mark of this state directory in the folders of its jobs on nodes.
+provision::cloud::Owner owner_of_jobs(Services& services);
 
 /// Returns true for a job that runs in Kubernetes, and not on a cluster of fastgpu.
 bool is_in_kubernetes(const state::Job& job);

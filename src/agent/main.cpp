@@ -84,6 +84,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"job-folders", "OWNER", run_job_folders},
+    Subcommand{"job-discard", "OWNER NAME:ENDED...", run_job_discard},
     Subcommand{"job-show", "ID", run_job_show},
     Subcommand{"job-stacks", "DIR", run_job_stacks},
     Subcommand{"job-usage", "DIR", run_job_usage},

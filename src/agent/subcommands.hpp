@@ -29,6 +29,8 @@ int run_job_input(Arguments arguments);
 int run_job_stop(Arguments arguments);
 int run_job_sweep(Arguments arguments);
 int run_job_remove(Arguments arguments);
+int run_job_folders(Arguments arguments);
+int run_job_discard(Arguments arguments);
 int run_job_show(Arguments arguments);
 int run_job_stacks(Arguments arguments);
 int run_job_usage(Arguments arguments);

@@ -18,7 +18,6 @@ constexpr std::array<std::string_view, 3> kColors = {"auto", "always", "never"};
 constexpr int kMostNodes = 10'000;
 constexpr int kMostSlots = 1'024;
 constexpr int kMostFanout = 1'024;
-constexpr int kMostKeptJobs = 1'000'000;
 
 constexpr std::array kSettings = {
     SettingInfo{"provider", "local", SettingType::provider, SettingFiles::user,

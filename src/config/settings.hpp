@@ -38,6 +38,9 @@ enum class SettingFiles : std::uint8_t {
   user,
 };
 
+/// The maximum of the setting keep-jobs.
+inline constexpr int kMostKeptJobs = 1'000'000;
+
 struct SettingInfo {
   std::string_view key;  ///< "connect-timeout": the flag's name and the field's.
   std::string_view fallback;

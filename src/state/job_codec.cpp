@@ -256,6 +256,7 @@ JobRecord parse_job_record(const std::string& text) try {
   record.spec.hang_timeout =
       std::chrono::milliseconds(object.value("hang_timeout_ms", std::int64_t{0}));
   record.spec.checkpoints = object.value("checkpoints", "");
+  if (object.contains("keep_jobs")) record.spec.keep_jobs = field<int>(object, "keep_jobs");
   record.spec.at_end = object.value("at_end", std::vector<std::string>());
   record.restarts = object.value("restarts", 0);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
@@ -360,6 +361,7 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.hang_timeout.count() > 0)
     object["hang_timeout_ms"] = record.spec.hang_timeout.count();
   if (!record.spec.checkpoints.empty()) object["checkpoints"] = record.spec.checkpoints;
+  if (record.spec.keep_jobs) object["keep_jobs"] = *record.spec.keep_jobs;
   if (!record.spec.at_end.empty()) object["at_end"] = record.spec.at_end;
   if (record.restarts > 0) object["restarts"] = record.restarts;
   put_engine(object, record);

@@ -130,6 +130,9 @@ struct JobSpec {
   /// Ends the job if no rank does anything for this long; 0 for never.
   std::chrono::milliseconds hang_timeout{0};
   std::string checkpoints{};  ///< A directory on the nodes, relative to home; empty for none.
+  /// --keep-jobs: the ended jobs whose folders its start keeps on its nodes; absent for the
+  /// setting.
+  std::optional<int> keep_jobs{};
   std::vector<std::string> at_end{};  ///< The flags for work here after its end: "--fetch".
 };
 

@@ -32,6 +32,7 @@ timeout: 2h
 grace: 30s
 keep_processes: true
 on_full: stop
+keep_jobs: 7
 detach: true
 engine: slurm
 slurm: {partition: gpu, account: ab12, qos: high, mpi: pmix, nodes: 2, gpus: 8, cpus: 6}
@@ -73,6 +74,7 @@ notify: 'mail -s "$JOB_ID" me'
   CHECK(file.grace == std::chrono::seconds(30));
   CHECK(file.keep_processes == true);
   CHECK(file.on_full == "stop");
+  CHECK(file.keep_jobs == 7);
   CHECK(file.detach == true);
   CHECK(file.engine == "slurm");
   REQUIRE(file.slurm);

@@ -158,6 +158,7 @@ launcher::JobSpec requested_spec(const RunJobOptions& options, const launcher::J
     spec.leftovers = launcher::Leftovers::kept;
   spec.on_full =
       full_disk_of(options.on_full.empty() ? file.on_full.value_or("") : options.on_full);
+  spec.keep_jobs = options.keep_jobs ? options.keep_jobs : file.keep_jobs;
   if (options.share || file.share.value_or(false)) spec.sharing = launcher::Sharing::shared;
   spec.priority = options.priority ? *options.priority : file.priority.value_or(0);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;

@@ -3,6 +3,7 @@
 #include "cli/commands/job/host_choice.hpp"
 #include "cli/commands/shared/node_path_flag.hpp"
 #include "cli/commands/shared/target_argument.hpp"
+#include "config/settings.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::cli {
@@ -87,6 +88,8 @@ void describe_run_job(Arguments& arguments, RunJobOptions& options) {
                                   options.on_full);
   full.values = Values::choice;
   full.choices = {"continue", "stop"};
+  arguments.count("--keep-jobs", "N", "Ended jobs whose folders stay on its nodes (the setting)",
+                  options.keep_jobs, 0, config::kMostKeptJobs);
   arguments.flag("--detach", "Return at once and leave the job running", options.detach).letter =
       "-d";
   arguments.flag("--check", "Check the nodes first, and do not start on one with an error",

@@ -35,6 +35,7 @@ struct RunJobOptions {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   std::string on_full;
+  std::optional<int> keep_jobs;
   std::optional<int> priority;
   std::vector<std::string> after;
   ArrayFlags array;

@@ -10,6 +10,7 @@
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/image_baking.hpp"
 #include "cli/workflows/job_access.hpp"
+#include "cli/workflows/stale_folders.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -18,8 +19,9 @@ struct GcOptions {
   bool dry_run = false;
 };
 
-View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks,
-             provision::GcMode mode) {
+View view_of(const std::vector<provision::Settled>& all,
+             const std::vector<FolderCleaning::Skipped>& skipped,
+             const std::vector<DiskReport>& disks, provision::GcMode mode) {
   View view;
   view.when_empty = "nothing to clean up";
   view.root = document("gc");
@@ -38,6 +40,9 @@ View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskR
     item["error"] = is_done ? Json(nullptr) : Json(error);
     view.root["settled"].push_back(std::move(item));
   }
+  view.root["skipped"] = Json::array();
+  for (const auto& [cluster, node, why] : skipped)
+    view.root["skipped"].push_back({{"cluster", cluster}, {"node", node}, {"error", why}});
   view.root["full_disks"] = Json::array();
   for (const DiskReport& disk : disks)
     view.root["full_disks"].push_back(to_json(disk));
@@ -71,12 +76,21 @@ int run(Context& context, const GcOptions& options) {
     settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));
+  context.ui().waiting("looking for the folders of former jobs");
+  const auto cleaned = attempt(
+      [&] { return clean_folders(context, options.dry_run ? Cleaning::look : Cleaning::remove); });
+  const FolderCleaning folders = cleaned.ok() ? cleaned.value() : FolderCleaning{};
+  settled.insert(settled.end(), folders.settled.begin(), folders.settled.end());
   context.ui().end_progress();
+  for (const auto& [cluster, node, why] : folders.skipped)
+    context.ui().warn("folders of jobs on node " + node + " of cluster " + cluster +
+                      " were not looked at: " + why);
   const std::vector<DiskReport> disks = report_full_disks(context);
-  context.ui().show(view_of(settled, disks, mode));
+  context.ui().show(view_of(settled, folders.skipped, disks, mode));
   for (const DiskReport& disk : disks)
     for (const std::string& line : lines_of(disk))
       context.ui().note(line);
+  if (!cleaned.ok()) throw Error(cleaned.error());
   if (std::ranges::all_of(settled, [](const auto& one) { return one.outcome.ok(); })) return 0;
   context.cancel().check();
   return 1;

@@ -6,13 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::agent {
@@ -69,26 +75,36 @@ std::optional<Time> end_of(const fs::path& directory, Time now) {
   return touched && now - *touched > kUnstarted ? touched : std::nullopt;
 }
 
-std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
-  const std::set<std::string> running = running_jobs();
-  std::vector<EndedJob> ended;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(jobs, none)) {
-    if (!entry.is_directory() || entry.is_symlink()) continue;
-    if (running.contains(entry.path().filename())) continue;
-    try {
-      if (const auto when = end_of(entry.path(), now)) ended.push_back({entry.path(), *when});
-    } catch (const std::exception&) {
-      continue;  // It cannot be read, so that its state is unknown.
-    }
-  }
-  return ended;
+/// Returns nanoseconds since 1970.
+std::int64_t nanoseconds_of(Time time) {
+  const auto since = Time::clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
-/// Returns the job or array that a folder is counted with: "sweep-1.3" and "sweep-1.4.r1" are of
-/// the array sweep-1, "train-1.r2" is a run of the job train-1.
-std::string counted_as(const std::string& folder) {
-  return folder.substr(0, folder.find('.'));
+/// Returns the folders of all jobs here. One that cannot be read counts as that of a job that runs.
+std::vector<JobFolder> folders_in(const fs::path& jobs, Time now) {
+  const std::set<std::string> running = running_jobs();
+  std::vector<JobFolder> folders;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(jobs, none)) {
+    if (!entry.is_directory(none) || entry.is_symlink(none)) continue;
+    JobFolder& folder = folders.emplace_back(JobFolder{.name = entry.path().filename()});
+    if (running.contains(folder.name)) continue;
+    try {
+      if (const auto when = end_of(entry.path(), now)) folder.ended = nanoseconds_of(*when);
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+  return folders;
+}
+
+void remove_folder(const fs::path& directory) {
+  const std::string name = directory.filename();
+  remove_empty_groups(directory, name);
+  std::error_code left;
+  fs::remove_all(directory, left);
+  drop_shared_memory(name);
 }
 
 void tidy(const JobRetention& retention) {
@@ -96,15 +112,27 @@ void tidy(const JobRetention& retention) {
   const auto lock = try_lock(jobs.string() + ".lock");
   if (!lock) return;  // Another process is doing this now.
   const Time now = Time::clock::now();
-  const auto ended = ended_jobs(jobs, now);
-  for (const EndedJob& job : ended)
-    drop_secrets(job.directory);
-  for (const EndedJob& job : outdated(ended, retention, now)) {
-    remove_empty_groups(job.directory, job.directory.filename());
-    std::error_code left;
-    fs::remove_all(job.directory, left);
-    drop_shared_memory(job.directory.filename());
-  }
+  const auto folders = folders_in(jobs, now);
+  for (const JobFolder& folder : folders)
+    if (folder.ended) drop_secrets(jobs / folder.name);
+  for (const JobFolder& folder : outdated(folders, retention, nanoseconds_of(now)))
+    remove_folder(jobs / folder.name);
+}
+
+/// Returns the folders of jobs that a state directory has started.
+std::vector<JobFolder> folders_of(const std::string& owner, Time now) {
+  const fs::path jobs = below_home(kJobs);
+  std::vector<JobFolder> folders = folders_in(jobs, now);
+  std::erase_if(folders, [&](const JobFolder& folder) {
+    return read_file(jobs / folder.name / kJobOwner) != owner;
+  });
+  return folders;
+}
+
+std::string take_owner(OptionReader& options) {
+  std::string owner = options.take_word("the owner");
+  if (owner.empty()) throw Error(ErrorKind::usage, "the owner is empty");
+  return owner;
 }
 
 }  // namespace
@@ -153,28 +181,6 @@ void drop_shared_memory(const std::string& job_id) noexcept {
   fs::remove_all(shared_memory_of(job_id), none);
 }
 
-JobRetention parse_retention(const std::string& text) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos)
-    throw Error(ErrorKind::usage, "--tidy '" + printable(text) + "' is not COUNT:SECONDS");
-  return {
-      .count = parse_number<std::size_t>(text.substr(0, colon), "--tidy"),
-      .age = std::chrono::seconds(parse_number<std::uint32_t>(text.substr(colon + 1), "--tidy"))};
-}
-
-std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& retention,
-                               Time now) {
-  std::ranges::sort(jobs, std::greater<>(), &EndedJob::ended);
-  std::vector<EndedJob> old;
-  std::set<std::string> kept;  // The newest jobs and arrays.
-  for (const EndedJob& job : jobs) {
-    const std::string counted = counted_as(job.directory.filename());
-    if (kept.size() < retention.count) kept.insert(counted);
-    if (!kept.contains(counted) || now - job.ended > retention.age) old.push_back(job);
-  }
-  return old;
-}
-
 void tidy_jobs(const JobRetention& retention) {
   const pid_t child = ::fork();
   if (child < 0) return;  // The next job does it.
@@ -194,6 +200,30 @@ void tidy_jobs(const JobRetention& retention) {
     ::_exit(1);
   }
   ::_exit(0);
+}
+
+int run_job_folders(Arguments arguments) {
+  OptionReader options(arguments);
+  const std::string owner = take_owner(options);
+  options.expect_end();
+  const Time now = Time::clock::now();
+  write_all(STDOUT_FILENO,
+            to_text(JobFolders{.now = nanoseconds_of(now), .folders = folders_of(owner, now)}));
+  return 0;
+}
+
+int run_job_discard(Arguments arguments) {
+  OptionReader options(arguments);
+  const std::string owner = take_owner(options);
+  std::vector<JobFolder> unwanted;
+  for (const std::string& word : options.take_rest())
+    unwanted.push_back(parse_discard_word(word));
+  const fs::path jobs = below_home(kJobs);
+  const auto lock = try_lock(jobs.string() + ".lock");
+  if (!lock) throw Error(ErrorKind::transient, "another command removes folders of jobs now");
+  for (const JobFolder& folder : folders_of(owner, Time::clock::now()))
+    if (folder.ended && contains(unwanted, folder)) remove_folder(jobs / folder.name);
+  return 0;
 }
 
 }  // namespace fastgpu::agent

@@ -1,13 +1,13 @@
-// The folders of jobs on this node: finds and removes those of ended jobs.
+// The folders of jobs on this node: finds and removes those of ended jobs. `job-folders` and
+// `job-discard` do so for a user's fastgpu.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "agent/protocol/job_folder.hpp"
 #include "agent/protocol/plan.hpp"
 
 namespace fastgpu::agent {
@@ -36,28 +36,6 @@ void drop_secrets(const std::filesystem::path& directory) noexcept;
 std::filesystem::path shared_memory_of(const std::string& job_id);
 /// Removes it, with what killed ranks have left there. Never throws.
 void drop_shared_memory(const std::string& job_id) noexcept;
-
-/// The limits on keeping ended jobs.
-struct JobRetention {
-  /// The number of newest jobs that are kept. The jobs of an array count as one, and so do the runs
-  /// of a job with restarts.
-  std::size_t count = 0;
-  std::chrono::seconds age{0};  ///< Jobs that ended longer ago than this are removed anyway.
-};
-
-/// Parses "COUNT:SECONDS". Throws usage.
-JobRetention parse_retention(const std::string& text);
-
-/// An ended job. Lists of them begin with the newest one.
-struct EndedJob {
-  std::filesystem::path directory;
-  std::filesystem::file_time_type ended;
-};
-
-/// Returns the jobs to remove: those beyond the count or older than the age. An array that is
-/// within the count keeps all of its jobs. Pure.
-std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const JobRetention& retention,
-                               std::filesystem::file_time_type now);
 
 /// Removes the secrets of all jobs that have ended here. Removes the folders that `retention` does
 /// not keep, with the files copied for those jobs. A job that has a process on this node has not

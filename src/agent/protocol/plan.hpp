@@ -1,6 +1,7 @@
 // The plan of the agent, in the files of a job directory.
 //
 // A job directory (0700) holds:
+//   owner              the mark of the state directory that has started the job
 //   spec               the supervisor's program; only on the node where the job starts
 //   rank               the program of every rank on this node; only on nodes with ranks
 //   variables          the environment of those ranks, secrets included; gone once they have ended

@@ -31,6 +31,7 @@ RIGHT = {
         "command: [a]\nsecrets: [PATH, {name: KEY, file: /etc/passwd}]\ntimeout: 1h30m\ngrace: 0\n",
         "command: [a]\nlauncher: plain\nstdin: none\nengine: mpirun\nkeep_processes: true\n",
         "command: [a]\non_full: continue\n",
+        "command: [a]\nkeep_jobs: 0\n",
         "command: [a]\nenvironment: train-2.1\n",
         "command: [a]\narray: 0-100:10,7%4\nparameters: rates.csv\n",
         "command: [a]\narray: 5\n",

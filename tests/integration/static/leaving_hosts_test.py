@@ -73,5 +73,27 @@ def test_scale_cluster_stops_the_jobs_of_a_host_that_leaves(lab):
     assert_not_in("600.55", programs_on(one), "the job still runs on one")
 
 
+def test_gc_removes_what_deleted_jobs_have_left_on_hosts(lab):
+    pair = lab.pair()
+    lab.create(*(host.entry() for host in pair))
+    for name in ("left", "kept"):
+        lab.run("run", "job", name, "-c", "lab", "-np", "2", "--", "true")
+    lab.run("delete", "cluster", "lab", "--yes")
+    lab.run("delete", "job", "left-1", "--yes")
+    lab.create(*(host.entry() for host in pair))
+    there = [host.home / ".fastgpu/jobs" for host in pair]
+    assert_equal([(jobs / "left-1").is_dir() for jobs in there], [True, True])
+    within_host(pair[1], "ip", "link", "set", "eth0", "down")
+    done = lab.run("gc")
+    assert_in("folders of jobs on node two of cluster lab were not looked at: ", done.stderr)
+    assert_equal([(jobs / "left-1").is_dir() for jobs in there], [False, True])
+    within_host(pair[1], "ip", "link", "set", "eth0", "up")
+    settled = json.loads(lab.run("gc", "-o", "json").stdout)["settled"]
+    assert_equal([found["what"] for found in settled], ["1 folder of deleted jobs on two: left-1"])
+    assert_equal([(jobs / "left-1").is_dir() for jobs in there], [False, False])
+    assert_equal([(jobs / "kept-1").is_dir() for jobs in there], [True, True])
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
 if __name__ == "__main__":
     static_lab.run_tests(globals())

@@ -33,6 +33,7 @@ TEST_CASE("a flag asks for its own feature") {
       {[](RunJobOptions& o) { o.priority = 0; }, JobFeature::priority},
       {[](RunJobOptions& o) { o.keep_processes = true; }, JobFeature::leftovers},
       {[](RunJobOptions& o) { o.on_full = "stop"; }, JobFeature::on_full},
+      {[](RunJobOptions& o) { o.keep_jobs = 0; }, JobFeature::keep_jobs},
       {[](RunJobOptions& o) { o.cluster = "demo"; }, JobFeature::cluster},
       {[](RunJobOptions& o) { o.sync = "."; }, JobFeature::sync},
       {[](RunJobOptions& o) { o.secrets = {"TOKEN"}; }, JobFeature::secrets},
