@@ -45,6 +45,8 @@ class Flow {
 
   virtual bool is_open() const noexcept = 0;
   virtual bool has_ended() const noexcept = 0;  ///< The network or the peer ended it.
+  /// Returns true if it has ended by a fault. The peer's process has closed it otherwise.
+  virtual bool has_failed() const noexcept { return false; }
 
   /// Returns the socket whose events show that there is something to read, or room to write; -1:
   /// its owner finds that out otherwise.

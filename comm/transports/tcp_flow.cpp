@@ -56,11 +56,18 @@ void TcpFlow::end(int error) {
   throw Error(ErrorKind::remote, std::generic_category().message(error));
 }
 
+/// Ends the flow because of an error of the socket. Only the first call after a fault returns it.
+/// EPIPE shows that the peer had closed its side before.
+void TcpFlow::fail(int error) {
+  if (!has_ended_) has_failed_ = error != EPIPE;
+  end(error);
+}
+
 /// Returns the bytes that a call has moved; 0 where it would have blocked.
 std::size_t TcpFlow::moved(ssize_t result) {
   if (result >= 0) return static_cast<std::size_t>(result);
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
-  end(errno);
+  fail(errno);
 }
 
 void TcpFlow::begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) {

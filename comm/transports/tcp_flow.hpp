@@ -23,6 +23,7 @@ class TcpFlow final : public Flow {
   int socket() const noexcept override { return socket_.get(); }
   bool is_open() const noexcept override { return static_cast<bool>(socket_); }
   bool has_ended() const noexcept override { return has_ended_; }
+  bool has_failed() const noexcept override { return has_failed_; }
   bool carries_notices() const noexcept override { return true; }
 
   /// Gives the socket away, and forgets what is half written.
@@ -54,6 +55,7 @@ class TcpFlow final : public Flow {
   std::size_t receive(std::span<std::byte> into, std::span<std::byte> ahead);
   std::size_t moved(ssize_t result);
   [[noreturn]] void end(int error);
+  [[noreturn]] void fail(int error);
   bool read_ahead();
   bool begin_next_part() noexcept;
   static bool is_long(const Frame& frame) noexcept { return frame.length > kAhead; }
@@ -64,6 +66,7 @@ class TcpFlow final : public Flow {
   UniqueFd socket_;
   bool is_within_host_ = false;
   bool has_ended_ = false;
+  bool has_failed_ = false;
 
   /// The bytes from which on no frame joins those that are not written yet.
   static constexpr std::size_t kMostJoined = 4096;

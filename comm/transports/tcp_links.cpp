@@ -30,6 +30,13 @@ std::string network_of(const LinkCounters& link) {
 
 }  // namespace
 
+std::vector<const LinkCounters*> open_links(std::span<const std::unique_ptr<Flow>> flows) {
+  std::vector<const LinkCounters*> links;
+  for (const auto& flow : flows)
+    if (flow->is_open() && !flow->has_ended()) links.push_back(&flow->link());
+  return links;
+}
+
 LinkCounters& TcpLinks::of(int socket) {
   return named(std::string(kTcpLink) + local_address(socket));
 }
@@ -44,9 +51,26 @@ void TcpLinks::given_up(Rank peer, LinkCounters& link, const std::string& reason
 }
 
 void TcpLinks::warn_of_failure(Rank peer, const LinkCounters& link, const std::string& reason) {
-  if (failed_networks_.insert(network_of(link)).second)
+  std::set<Rank>& ranks = failed_networks_[network_of(link)];
+  const bool is_news = ranks.empty();
+  ranks.insert(peer);
+  if (is_news)
     events_.warned("the " + network_of(link) + " has failed on the way to rank " +
-                   std::to_string(peer.value) + " (" + reason + "): the others carry its share");
+                   std::to_string(peer.value) + " (" + reason + ")" + outlook(peer, link));
+}
+
+/// Returns the end of a warning: what carries the share of a network that has failed. Connections
+/// by networks that have failed may still be open.
+std::string TcpLinks::outlook(Rank peer, const LinkCounters& failed) const {
+  const auto is_working = [&](const LinkCounters* link) {
+    const auto known = failed_networks_.find(network_of(*link));
+    return known == failed_networks_.end() || !known->second.contains(peer);
+  };
+  const std::vector<const LinkCounters*> open = find_open_(peer);
+  if (std::ranges::any_of(open, is_working)) return ": the others carry its share";
+  if (std::ranges::find(open, &failed) != open.end())
+    return ": its other connections carry the messages, and no other network is left";
+  return ", and no other is left";
 }
 
 void TcpLinks::count_failure(GivenUp& given_up) {

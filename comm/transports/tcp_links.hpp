@@ -4,13 +4,21 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "comm/transports/flow.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
+
+/// Returns the networks of the flows that are open.
+std::vector<const LinkCounters*> open_links(std::span<const std::unique_ptr<Flow>> flows);
 
 /// A network is known by this host's address on it.
 class TcpLinks {
@@ -22,8 +30,12 @@ class TcpLinks {
     std::string address{};  ///< This host's address of the connection; empty for a flow.
   };
 
+  /// Returns the networks by which connections to a peer are open.
+  using FindOpen = std::function<std::vector<const LinkCounters*>(Rank)>;
+
   /// Borrows `events`, which get a sentence when a network fails, and when it is used again.
-  explicit TcpLinks(TransportEvents& events) : events_(events) {}
+  TcpLinks(TransportEvents& events, FindOpen find_open)
+      : events_(events), find_open_(std::move(find_open)) {}
 
   /// Returns the counters of the network that a connection goes by. They stay where they are.
   LinkCounters& of(int socket);
@@ -54,11 +66,14 @@ class TcpLinks {
   };
 
   void count_failure(GivenUp& given_up);
+  std::string outlook(Rank peer, const LinkCounters& failed) const;
 
   TransportEvents& events_;
-  std::deque<LinkCounters> links_;         ///< A deque: its elements stay where they are.
-  std::vector<GivenUp> given_up_;          ///< Links that are not counted yet.
-  std::set<std::string> failed_networks_;  ///< The networks of this host that were reported.
+  FindOpen find_open_;
+  std::deque<LinkCounters> links_;  ///< A deque: its elements stay where they are.
+  std::vector<GivenUp> given_up_;   ///< Links that are not counted yet.
+  /// The networks of this host that were reported, and the ranks on the way to which they failed.
+  std::map<std::string, std::set<Rank>> failed_networks_;
 };
 
 }  // namespace fastgpu::comm

@@ -256,19 +256,23 @@ bool TcpPeer::has_unconfirmed_by(bool (FrameLog::*has)() const noexcept) const n
   return false;
 }
 
-/// The end of the last connection is that of the peer, whatever other network there is.
+/// Returns whether its peer has been sent, or can be sent, the number of the connection.
+bool TcpPeer::can_announce(std::size_t flow) const noexcept {
+  return !logs_.empty() && (logs_[flow].peers_number || flow >= first_flows_);
+}
+
 bool TcpPeer::can_spare(std::size_t flow) const noexcept {
   const auto is_other_connection = [&](const auto& each) {
     return each != flows_[flow] && each->is_open() && each->carries_notices();
   };
-  return !logs_.empty() && flows_[flow]->is_open() &&
-         (logs_[flow].peers_number || flow >= first_flows_) &&
+  return can_announce(flow) && flows_[flow]->is_open() &&
          std::ranges::any_of(flows_, is_other_connection);
 }
 
-bool TcpPeer::can_spare_silent(std::size_t flow) const noexcept {
+bool TcpPeer::can_spare_last(std::size_t flow) const noexcept {
   if (can_spare(flow)) return true;
-  if (!flows_[flow]->is_open() || !flows_[flow]->carries_notices()) return false;
+  if (!can_announce(flow) || !flows_[flow]->is_open() || !flows_[flow]->carries_notices())
+    return false;
   for (std::size_t other = 0; other < flows_.size(); ++other)
     if (is_carried(other)) return true;
   return false;
@@ -350,7 +354,7 @@ void TcpPeer::peer_retired(const Frame& retired) {
   // The frame with the number may have been lost with the connection.
   if (is_unnumbered) logs_[flow].peers_number = retired.tag.value;
   if (flows_[flow]->is_open()) {
-    if (!can_spare_silent(flow)) refuse_tcp("it gave up the last connection");
+    if (!can_spare_last(flow)) refuse_tcp("it gave up the last connection");
     retire(flow, "rank " + std::to_string(rank_.value) + " gave it up");
   } else if (is_unnumbered) {
     announce_retired(flow);

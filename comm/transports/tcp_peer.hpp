@@ -101,9 +101,9 @@ class TcpPeer final : public FrameEvents {
   }
   /// Returns whether the peer has another connection.
   bool can_spare(std::size_t flow) const noexcept;
-  /// Returns whether the peer can be reached without this flow, which is silent though the peer is
-  /// there: then a flow by another network does, too.
-  bool can_spare_silent(std::size_t flow) const noexcept;
+  /// Returns whether the peer, if it is there, can be reached without this flow: then a flow by
+  /// another network does, too.
+  bool can_spare_last(std::size_t flow) const noexcept;
   /// Returns whether a connection is left that both sides know.
   bool has_connection() const noexcept;
   /// Returns whether the flow by another network is one that both sides know, and is open.
@@ -187,6 +187,7 @@ class TcpPeer final : public FrameEvents {
   void confirm(const Frame& taken);
   void peer_retired(const Frame& retired);
   void send_confirmations();
+  bool can_announce(std::size_t flow) const noexcept;
   bool is_new(std::size_t flow) const noexcept {
     return flow >= first_flows_ && !logs_[flow].peers_number;
   }

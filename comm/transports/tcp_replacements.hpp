@@ -1,11 +1,15 @@
 // The connections that are given up though their peer goes on, and those made in their place.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/common/rank.hpp"
 #include "comm/transports/carried_network.hpp"
@@ -25,10 +29,13 @@ class TcpReplacements {
   /// Lets connections that are given up be replaced.
   void use(std::unique_ptr<Reconnector> reconnector);
 
-  /// Gives up a connection, or a flow by another network, for a reason that a warning may state.
-  void give_up(TcpPeer& peer, std::size_t flow, const std::string& reason);
+  /// Gives up a connection, or a flow by another network, that has ended because of `error`.
+  /// Returns false if the peer cannot be reached without it. A fault of the last connection may be
+  /// the end of the peer: look() waits for an answer by another network then.
+  bool give_up_ended(TcpPeer& peer, std::size_t flow, const Error& error);
   /// Gives up the flows that carry nothing any more, while others do. Called at equal intervals.
-  void give_up_silent(TcpPeer& peer);
+  /// Returns the fault of the last connection if the peer has not answered since.
+  std::optional<Error> look(TcpPeer& peer);
   /// Closes the connections that a peer, or this rank, has given up.
   void close_retired(TcpPeer& peer) noexcept;
 
@@ -43,6 +50,14 @@ class TcpReplacements {
   std::vector<int> descriptors() const;
 
  private:
+  /// The fault of the last connection to a peer that may be gone.
+  struct Doubt {
+    std::chrono::steady_clock::time_point since{};
+    Error fault;
+  };
+
+  void give_up(TcpPeer& peer, std::size_t flow, const std::string& reason);
+  void give_up_silent(TcpPeer& peer);
   std::vector<UniqueFd>& last_connections(Rank peer) noexcept {
     return last_connections_[static_cast<std::size_t>(peer.value)];
   }
@@ -55,6 +70,7 @@ class TcpReplacements {
   /// The last connections to each peer, which were given up. They are closed once there is another
   /// one: their end would be that of this rank, if it came before the notice by another network.
   std::vector<std::vector<UniqueFd>> last_connections_;
+  std::map<Rank, Doubt> doubts_;
 };
 
 }  // namespace fastgpu::comm

@@ -55,7 +55,7 @@ bool look_for_silence(TcpPeer& peer, CarrierHub& hub) {
 }
 
 bool is_silent_for_long(const TcpPeer& peer, std::size_t flow) {
-  return peer.flows()[flow]->silent_looks >= kLooksForSilence && peer.can_spare_silent(flow);
+  return peer.flows()[flow]->silent_looks >= kLooksForSilence && peer.can_spare_last(flow);
 }
 
 }  // namespace fastgpu::comm

@@ -52,7 +52,10 @@ TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, Transport
       polling_(poller_, sockets.size()),
       peers_(sockets.size()),
       processes_(sockets.size()),
-      links_(events),
+      links_(events,
+             [this](Rank to) {
+               return open_links(peers_[static_cast<std::size_t>(to.value)]->flows());
+             }),
       replacements_(*this, poller_, polling_, sockets.size()) {
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     const Rank rank{static_cast<int>(r)};
@@ -375,10 +378,7 @@ bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
     return has_moved;
   } catch (const Error& e) {
     const bool has_ended = from->flows()[flow]->has_ended();
-    if (has_ended && from->can_spare(flow)) {
-      replacements_.give_up(*from, flow, e.what());
-      return true;
-    }
+    if (has_ended && replacements_.give_up_ended(*from, flow, e)) return true;
     from->read_to_the_end();
     read_the_rest(*from, flow);
     if (has_ended)
@@ -407,8 +407,10 @@ void TcpTransport::look_at_connections() {
   replace_failed(now);
   for (const auto& network : networks_)
     network->look(now);
-  for (const auto& known : peers_)
-    if (known && known->is_open()) replacements_.give_up_silent(*known);
+  for (const auto& known : peers_) {
+    if (!known || !known->is_open()) continue;
+    if (const auto loss = replacements_.look(*known)) lose(known->rank(), *loss);
+  }
 }
 
 /// Requests others in place of the connections and flows that have ended though their peer went on.

@@ -95,6 +95,61 @@ TEST_CASE("a fabric carries messages alone once the network of all connections h
     }
 }
 
+/// Resets these connections, as a firewall between the two ranks does.
+void reset_all(const std::vector<int>& sockets) {
+  const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
+  for (const int socket : sockets)
+    REQUIRE(::connect(socket, &nowhere, sizeof(nowhere)) == 0);
+}
+
+TEST_CASE("a fabric carries messages alone once all connections were reset") {
+  for (const int flows : {1, 3})
+    for (const int turns : {0, 5}) {
+      CAPTURE(flows);
+      CAPTURE(turns);
+      test::HybridPair pair({}, flows, test::tcp_pair);
+      test::HybridExchange exchange(pair, 3'000'017);
+      exchange.progress(turns);
+      reset_all(pair.a->sockets_of_peer);
+      exchange.check();
+      const auto failures = [&] { return pair.a->link("tcp").failures; };
+      CHECK(pair.settle_until([&] { return failures() == static_cast<std::uint64_t>(flows); }));
+      test::HybridExchange(pair, 100'003).check();
+      CHECK(pair.a->link("tcp").connections == 0);
+      CHECK(pair.a->link("fabric").connections == 1);
+      REQUIRE(pair.a->reports.warnings.size() == 1);
+      CHECK(pair.a->reports.warnings.front().starts_with(
+          "the network of 127.0.0.1 has failed on the way to rank 1 ("));
+      CHECK(pair.a->reports.warnings.front().ends_with("): the others carry its share"));
+    }
+}
+
+TEST_CASE("a peer whose last connection was reset is lost if it does not answer by the fabric") {
+  test::HybridPair pair({}, 1, test::tcp_pair);
+  pair.wire->is_silent = true;
+  reset_all(pair.b->sockets_of_peer);
+  const std::vector<std::byte> bytes(100, std::byte{7});
+  pair.a->send(1, bytes);
+  const auto began = std::chrono::steady_clock::now();
+  while (pair.a->reports.loss().empty() && std::chrono::steady_clock::now() - began < 20s)
+    pair.a->transport->progress();
+  CHECK(pair.a->reports.loss() == "Connection reset by peer");
+  CHECK(std::chrono::steady_clock::now() - began > 5s);
+}
+
+TEST_CASE("a peer whose last connection was reset is lost as soon as the fabric fails") {
+  test::HybridPair pair({}, 1, test::tcp_pair);
+  pair.wire->is_broken = true;
+  reset_all(pair.b->sockets_of_peer);
+  const std::vector<std::byte> bytes(100, std::byte{7});
+  pair.a->send(1, bytes);
+  const auto began = std::chrono::steady_clock::now();
+  while (pair.a->reports.loss().empty() && std::chrono::steady_clock::now() - began < 20s)
+    pair.a->transport->progress();
+  CHECK(pair.a->reports.losses == 1);
+  CHECK(std::chrono::steady_clock::now() - began < 5s);
+}
+
 TEST_CASE("a rank may leave by a fabric alone") {
   WithoutConnections pair(1);
   test::HybridExchange(pair, 1'000'003).check();

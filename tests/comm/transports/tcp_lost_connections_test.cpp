@@ -195,7 +195,8 @@ TEST_CASE("a failed network is reported once, and again when it is used again") 
   lose_connections(pair, {0, 1});
   REQUIRE(pair.a->events.warnings.size() == 1);
   CHECK(pair.a->events.warnings.back().ends_with(
-      "has failed on the way to rank 1 (Connection reset by peer): the others carry its share"));
+      "has failed on the way to rank 1 (Connection reset by peer): its other connections carry the "
+      "messages, and no other network is left"));
   for (int i = 0; i < 2; ++i) {
     auto [near, far] = test::socket_pair();
     pair.a->replacements.give({1}, std::move(near));

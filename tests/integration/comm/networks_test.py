@@ -296,6 +296,38 @@ def test_a_fabric_carries_all_once_the_network_of_the_connections_has_gone(hosts
         assert_equal(tcp["connections"], 0, tcp)
 
 
+def test_a_fabric_carries_all_once_a_firewall_resets_the_connections(hosts):
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "40", "--links"]
+    ranks = start(hosts, words, 1, with_fabric(hosts))
+    wait_until_it_has_sent(hosts[0], "eth0", 24 << 20, ranks)
+    reset = "meta l4proto tcp reject with tcp reset"
+    for rule in (
+        "add table inet test",
+        "add chain inet test in { type filter hook input priority 0; }",
+        f"add rule inet test in iifname eth0 {reset}",
+    ):
+        sh(*hosts[1].entered(["nft", rule]))
+    wait_until_it_has_sent(hosts[0], "eth1", 256 << 20, ranks)  # What one step has, many times.
+    outcomes = [rank.communicate(timeout=60) for rank in ranks]
+    said = "".join(errors for _, errors in outcomes)
+    assert_equal([rank.returncode for rank in ranks], [0, 0], said)  # They have compared the sums.
+    assert_in("): the others carry its share", said)
+    for tcp in tcp_links(outcomes):
+        assert_equal(tcp["connections"], 0, tcp)
+
+
+def test_a_rank_that_is_killed_beside_a_fabric_is_named(hosts):
+    words = [DYNAMIC, "--sizes", "32M", "--repetitions", "400"]
+    ranks = start(hosts, words, 1, with_fabric(hosts))
+    wait_until_it_has_sent(hosts[0], "eth0", 24 << 20, ranks)
+    signal_all(children(ranks[1].pid)[0], signal.SIGKILL)
+    began = time.monotonic()
+    errors = [rank.communicate(timeout=60)[1] for rank in ranks][0]
+    assert_greater(12, time.monotonic() - began)
+    assert_in("rank 1: ", errors)
+    assert_equal(ranks[0].returncode, 1)
+
+
 def test_a_rank_that_is_killed_is_named_where_only_a_fabric_is_left(hosts):
     words = [DYNAMIC, "--sizes", "32M", "--repetitions", "400"]
     ranks = start(hosts, words, 1, {**with_fabric(hosts), "FASTGPU_COMM_TIMEOUT": "5s"})
