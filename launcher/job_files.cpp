@@ -142,6 +142,10 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
                                          facts[0].mpirun + " on " + first +
                                          ": it must have the same path on all nodes");
+    if (facts[i].mpirun_version.empty())
+      throw Error(ErrorKind::remote, node + ": `" + facts[i].mpirun +
+                                         " --version` does not run as it should. Look at what it "
+                                         "prints there, and at OPAL_PREFIX and LD_LIBRARY_PATH");
     if (facts[i].mpirun_version != facts[0].mpirun_version)
       throw Error(ErrorKind::remote, node + ": " + printable(facts[i].mpirun_version) + ", but " +
                                          printable(facts[0].mpirun_version) + " on " + first +
@@ -205,13 +209,21 @@ std::string node_names(const JobFilesRequest& request) {
   return text;
 }
 
+OpenMpi version_of(const NodeName& node, const std::string& line) {
+  try {
+    return parse_open_mpi(line);
+  } catch (const Error& e) {
+    throw e.during(node.value);
+  }
+}
+
 MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                        const NodeCommands& commands, const std::vector<std::string>& forward) {
   const std::string fastgpu = facts[0].home + "/.fastgpu/";
   MpirunPlan plan;
   plan.job_id = request.id;
   plan.mpirun = facts[0].mpirun;
-  plan.version = parse_open_mpi(facts[0].mpirun_version);
+  plan.version = version_of(request.nodes[0].ranks.node, facts[0].mpirun_version);
   plan.hostfile = fastgpu + below_fastgpu(request, "hostfile");
   plan.nodes = static_cast<int>(request.nodes.size());
   plan.ssh_config = ssh_config_path(request);

@@ -191,11 +191,21 @@ JobOutcome of_no_room(const std::string& who, const std::string& where) {
                 JobEndCause::launcher);
 }
 
+/// Returns the outcome if an agent may not write the files of the job on its node.
+JobOutcome of_read_only(const std::string& who, const std::string& where) {
+  return failed(agent::kNotAllowed,
+                who + ": the files of the job (~/.fastgpu/jobs) cannot be written on " + where +
+                    ": the file system is read-only, or they belong to another user",
+                JobEndCause::launcher);
+}
+
 /// Returns the outcome if the launcher names a rank that could not report its own end.
 JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   const NodeName node = node_of(report.placement, named.rank);
   if (named.how.signal == 0 && named.how.code == agent::kNoRoom)
     return of_no_room("rank " + std::to_string(named.rank), node.value);
+  if (named.how.signal == 0 && named.how.code == agent::kNotAllowed)
+    return of_read_only("rank " + std::to_string(named.rank), node.value);
   const int code = named.how.shell_code();
   JobOutcome outcome =
       failed(code,

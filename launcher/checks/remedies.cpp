@@ -37,6 +37,8 @@ Advice advice_on_agent(const Error& reason) {
   const std::string why = "the agent starts the ranks of jobs";
   if (reason.kind() == ErrorKind::capacity)
     return {why, std::string("free some space in the home directory there: ") + kDeleteOldJobs};
+  if (reason.kind() == ErrorKind::transient)
+    return {why, "look at the settings of sshd there (MaxSessions, MaxStartups), and try again"};
   return {why, "make the home directory writable, and mount it without noexec"};
 }
 

@@ -32,7 +32,10 @@ bool Libssh2Link::open() {
                                          LIBSSH2_CHANNEL_PACKET_DEFAULT, nullptr, 0));
   if (channel_) return true;
   if (libssh2_session_last_errno(session) == LIBSSH2_ERROR_EAGAIN) return false;
-  throw error(ErrorKind::transient, "no channel: " + connection_->session().last_error());
+  throw error(
+      ErrorKind::transient,
+      "sshd opens no further session on a connection: " + connection_->session().last_error() +
+          " (its MaxSessions must be 2 or more, and is 10 by default)");
 }
 
 bool Libssh2Link::start() {

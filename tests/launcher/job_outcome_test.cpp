@@ -406,6 +406,11 @@ TEST_CASE("an agent that finds no room for the files of a job says so by its exi
   CHECK(decide(seen).reason.find("on demo-0 or demo-1 for") != std::string::npos);
   seen.launcher_tail = "Process name: [[1,1],1]\nExit code: 4\n";
   CHECK(decide(seen).reason.starts_with("rank 1: no space left on demo-1 for the files of the "));
+  seen.launcher_tail = "Process name: [[1,1],1]\nExit code: 126\n";
+  CHECK(
+      decide(seen).reason ==
+      "rank 1: the files of the job (~/.fastgpu/jobs) cannot be written on demo-1: the file system "
+      "is read-only, or they belong to another user");
   // A rank that could report its end has ended so itself.
   seen.ranks = {rank(0, 4, 0, 2, false), rank(1, 0, 15, 2, true)};
   outcome = decide(seen);

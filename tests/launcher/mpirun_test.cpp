@@ -325,7 +325,11 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   both[1].mpirun = both[0].mpirun;
   both[1].mpirun_version = "mpirun (Open MPI) 5.0.11";
   CHECK(message().find("n-1: mpirun (Open MPI) 5.0.11, but mpirun (Open MPI) 4.1.4 on n-0") == 0);
-  both[1].mpirun_version = both[0].mpirun_version;
+  both[1].mpirun_version.clear();
+  CHECK(message().find("n-1: `/usr/bin/mpirun --version` does not run as it should") == 0);
+  both[0].mpirun_version = both[1].mpirun_version = "mpirun (Open MPI) 3.1.0";
+  CHECK(message().find("n-0: its mpirun is 'mpirun (Open MPI) 3.1.0'") == 0);
+  both[0].mpirun_version = both[1].mpirun_version = facts().mpirun_version;
   both[1].has_daemon = false;
   CHECK(message().find("n-1: mpirun's daemon (orted, or prted of Open MPI 5) is missing") == 0);
   both[1].has_daemon = true;

@@ -103,13 +103,17 @@ UniqueFd open_for_append(const std::filesystem::path& path) {
 
 void make_private_directory(const std::filesystem::path& path) {
   std::string made;
+  int refusal = 0;  // Of the first directory that may be there although it cannot be made.
   for (const auto& part : path) {
     made += made.empty() || made.back() == '/' ? part.string() : "/" + part.string();
-    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-      throw failed("making", made);
+    if (::mkdir(made.c_str(), 0700) == 0 || errno == EEXIST) continue;
+    const bool may_be_there = errno == EROFS || errno == EACCES || refusal != 0;
+    if (!may_be_there) throw failed("making", made);
+    if (refusal == 0) refusal = errno;
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) throw failed("making", path);
+  if (::stat(path.c_str(), &status) != 0)
+    throw disk_error("making", path, refusal != 0 ? refusal : errno);
   if (!S_ISDIR(status.st_mode))
     throw Error(ErrorKind::local, path.string() + " is not a directory");
   if (!may_be_ours(status.st_uid))
