@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/contains.hpp"
 #include "base/outcome.hpp"
@@ -163,6 +165,14 @@ std::vector<ssh::Host> hosts_with_samples(Services& services, const OpenJob& ope
       return {};
   }
   return {};
+}
+
+void add_traces(Services& services, const OpenJob& open, std::span<const ssh::Host> hosts,
+                JobEvidence& evidence) {
+  TracesRead read = read_traces(services, open, hosts, evidence.usage);
+  evidence.traces = std::move(read.traces);
+  evidence.traces_left_out = read.left_out;
+  std::ranges::move(read.missing, std::back_inserter(evidence.missing));
 }
 
 /// Adds the samples and the counters of each node that has some, and the timelines unless facts are

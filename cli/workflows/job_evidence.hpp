@@ -12,7 +12,7 @@
 #include "cli/workflows/comm_trace.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/metric_curve.hpp"
-#include "launcher/node_usage.hpp"
+#include "cli/workflows/usage_evidence.hpp"
 
 namespace fastgpu::cli {
 
@@ -34,12 +34,6 @@ struct RankEvidence {
 struct NodeEvidence {
   std::string node{};
   std::string text{};
-};
-
-/// How busy a node was, and what libfastgpu_comm has counted there.
-struct UsageEvidence {
-  std::string node{};
-  launcher::JobUsage usage{};
 };
 
 struct JobEvidence {

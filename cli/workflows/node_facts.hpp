@@ -1,8 +1,8 @@
 // The present report of a node about itself.
 #pragma once
 
-#include "agent/protocol/topology.hpp"
 #include "cli/workflows/services.hpp"
+#include "launcher/binding.hpp"
 #include "launcher/checks/node_facts.hpp"
 #include "state/model.hpp"
 

@@ -107,10 +107,7 @@ std::vector<AskedNode> find_stale(Services& services, std::vector<AskedNode> nod
                                       .age = kept.age};
   std::vector<AskedNode> out;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto found = attempt([&] {
-      launcher::check({answers[i]}, "listing the folders of jobs");
-      return agent::parse_job_folders(answers[i].out);
-    });
+    const auto found = attempt([&] { return launcher::folders_of_jobs(answers[i]); });
     if (!found.ok()) {
       cleaning.skipped.push_back(
           {nodes[i].cluster->name.value, nodes[i].host.name.value, found.error().what()});

@@ -1,12 +1,13 @@
 // Folders of jobs on nodes that nothing needs any more.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "agent/protocol/job_folder.hpp"
 #include "cli/workflows/services.hpp"
+#include "launcher/job_folders.hpp"
 #include "provision/settle.hpp"
 
 namespace fastgpu::cli {

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
-#include "agent/protocol/trace_end.hpp"
 #include "base/outcome.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/job.hpp"
+#include "launcher/job_traces.hpp"
 #include "remote/agent.hpp"
 
 namespace fastgpu::cli {
@@ -19,21 +19,18 @@ constexpr std::size_t kLeastOfRank = 64UL << 10U;
 constexpr std::size_t kMostOfAll = 16UL << 20U;
 constexpr std::chrono::milliseconds kTimeout{30'000};
 
-void add_answer(const launcher::NodeAnswer& answer, JobEvidence& evidence) {
+void add_answer(const launcher::NodeAnswer& answer, TracesRead& read) {
   const std::string& node = answer.result.host.value;
-  const auto ends = attempt([&] {
-    launcher::check({answer}, "reading the timelines");
-    return agent::parse_trace_ends(answer.out);
-  });
+  const auto ends = attempt([&] { return launcher::trace_ends(answer); });
   if (!ends.ok()) {
-    evidence.missing.push_back("timelines of " + node + ": " + ends.error().what());
+    read.missing.push_back("timelines of " + node + ": " + ends.error().what());
     return;
   }
   for (const agent::TraceEnd& end : ends.value()) {
     RankTrace trace = parse_trace(end.text, end.size);
     trace.rank = end.rank;
     trace.node = node;
-    evidence.traces.push_back(std::move(trace));
+    read.traces.push_back(std::move(trace));
   }
 }
 
@@ -57,10 +54,10 @@ TracePlan plan_of_traces(std::span<const UsageEvidence> usage) {
   return plan;
 }
 
-void add_traces(Services& services, const OpenJob& open, std::span<const ssh::Host> hosts,
-                JobEvidence& evidence) {
-  const TracePlan plan = plan_of_traces(evidence.usage);
-  evidence.traces_left_out = plan.left_out;
+TracesRead read_traces(Services& services, const OpenJob& open, std::span<const ssh::Host> hosts,
+                       std::span<const UsageEvidence> usage) {
+  const TracePlan plan = plan_of_traces(usage);
+  TracesRead read{.left_out = plan.left_out};
   std::vector<launcher::NodeTask> tasks;
   for (const auto& [name, ranks] : plan.nodes) {
     const auto host =
@@ -75,13 +72,14 @@ void add_traces(Services& services, const OpenJob& open, std::span<const ssh::Ho
                      .command = remote::agent_command(services.agent().hash, words),
                      .most_output = (2 * plan.bytes + 1'024) * ranks.size()});
   }
-  if (tasks.empty()) return;
+  if (tasks.empty()) return read;
   const auto answers =
       launcher::ask_agent(services.ssh(), tasks, services.agent(), kTimeout, services.cancel());
   services.cancel().check();
   for (const auto& answer : answers)
-    add_answer(answer, evidence);
-  std::ranges::sort(evidence.traces, {}, &RankTrace::rank);
+    add_answer(answer, read);
+  std::ranges::sort(read.traces, {}, &RankTrace::rank);
+  return read;
 }
 
 }  // namespace fastgpu::cli

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "cli/workflows/comm_trace.hpp"
-#include "cli/workflows/job_evidence.hpp"
+#include "cli/workflows/job_access.hpp"
+#include "cli/workflows/usage_evidence.hpp"
 
 namespace fastgpu::cli {
 
@@ -29,9 +30,15 @@ struct TracePlan {
 /// the first node are read.
 TracePlan plan_of_traces(std::span<const UsageEvidence> usage);
 
-/// Asks the nodes for the timelines that they have named. Adds what they do not answer to
-/// `evidence.missing`. Throws interrupted alone.
-void add_traces(Services& services, const OpenJob& open, std::span<const ssh::Host> hosts,
-                JobEvidence& evidence);
+/// The timelines of a job.
+struct TracesRead {
+  std::vector<RankTrace> traces{};     ///< By rank.
+  std::size_t left_out = 0;            ///< The timelines that were not read: there were too many.
+  std::vector<std::string> missing{};  ///< Why a part is missing, a sentence each.
+};
+
+/// Asks the nodes for the timelines that they have named. Throws interrupted alone.
+TracesRead read_traces(Services& services, const OpenJob& open, std::span<const ssh::Host> hosts,
+                       std::span<const UsageEvidence> usage);
 
 }  // namespace fastgpu::cli

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "agent/protocol/topology.hpp"
 #include "base/rdma_devices.hpp"
 #include "cli/ui/view.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/spot_notices.hpp"
+#include "launcher/binding.hpp"
 #include "provision/storage.hpp"
 #include "state/model.hpp"
 
