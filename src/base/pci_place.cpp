@@ -46,7 +46,7 @@ std::string pci_place(const fs::path& folder) {
 std::size_t common_bridges(std::string_view one, std::string_view other) {
   const auto a = split(one, '/');
   const auto b = split(other, '/');
-  // The last name is that of the device, which is no bridge.
+  // The last name is that of the device, which is not a bridge.
   const std::size_t most = std::min(a.size(), b.size());
   std::size_t common = 0;
   while (common + 1 < most && a[common] == b[common])

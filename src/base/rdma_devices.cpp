@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNames = 256;
 
-/// Buffers for messages are locked; less memory than this is no use.
+/// Buffers for messages are locked; less memory than this is useless.
 constexpr Bytes kMinLockable{64'000'000};
 
 /// Returns the names in a folder, in order; none if it cannot be read.

@@ -31,7 +31,7 @@ std::uint64_t offset_at(std::span<const LogTime> times, std::int64_t time);
 /// Returns the path of a log's index.
 std::filesystem::path times_path(const std::filesystem::path& log);
 
-/// Returns the index of a log; empty if there is none.
+/// Returns the index of a log; empty without one.
 std::vector<LogTime> read_times(const std::filesystem::path& log);
 
 /// Writes the indexes of some logs while they grow. It never throws, and a full disk only leaves
@@ -41,7 +41,7 @@ class LogClock {
  public:
   explicit LogClock(const std::vector<std::filesystem::path>& logs);
 
-  /// Returns the descriptor to poll for reading; -1 while there is none.
+  /// Returns the descriptor to poll for reading; -1 without one.
   int fd() const noexcept { return is_resting() ? -1 : watch_.fd(); }
   /// Returns for how many milliseconds poll() may wait; -1 for any time.
   int wait() const noexcept;

@@ -20,7 +20,7 @@ std::vector<std::filesystem::path> memory_event_files(std::string_view cgroups);
 class MemoryWatch {
  public:
   /// Watches the control group `group` if it counts kills, and else that of this process. An empty
-  /// path is no group.
+  /// path names another thing than a group.
   explicit MemoryWatch(const std::filesystem::path& group = {});
   /// Returns true if the kernel has killed a process of the group, or, where the group's count is
   /// not readable, any process of the system.

@@ -42,7 +42,8 @@ std::vector<fs::path> temporary_directories() {
   return places;
 }
 
-/// Returns true for a directory of this account that is no link and that others cannot write to.
+/// Returns true for a directory of this account that is not a link, and that others cannot write
+/// to.
 bool is_our_own(const fs::path& path) {
   struct stat about {};
   if (::lstat(path.c_str(), &about) != 0) return false;

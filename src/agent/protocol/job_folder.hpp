@@ -1,4 +1,4 @@
-// The folders of jobs on a node, and which of them are no longer kept. Pure.
+// The folders of jobs on a node, and which of them may go. Pure.
 #pragma once
 
 #include <chrono>
