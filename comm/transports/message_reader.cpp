@@ -37,16 +37,17 @@ void MessageReader::add(Incoming& message, std::uint64_t address, std::uint32_t 
   messages_.push_back({.message = &message, .address = address, .request = request});
 }
 
-/// Returns true for a message that two cores copy sooner than one. A sum is made by one.
-bool MessageReader::is_long(const Message& reading) noexcept {
+/// Returns true for a message that two cores copy sooner than one. A sum is made by one, and a
+/// sender that cannot be looked at could end unseen.
+bool MessageReader::is_for_two(const Message& reading) const noexcept {
   const MessageSink& sink = reading.message->sink;
-  return !sink.reduction && !sink.was_read_by_others &&
+  return memory_.is_readable() && !sink.reduction && !sink.was_read_by_others &&
          sink.memory.size() >= (reading.from.empty() ? kJointBytes : kJointMapped);
 }
 
 std::optional<MessageReader::Invitation> MessageReader::invite() {
   Message& oldest = messages_.front();
-  if (oldest.copy != 0 || oldest.message->moved > 0 || !is_long(oldest)) return std::nullopt;
+  if (oldest.copy != 0 || oldest.message->moved > 0 || !is_for_two(oldest)) return std::nullopt;
   if (++copies_ == 0) ++copies_;
   oldest.copy = copies_;
   joint_.begin(oldest.copy);

@@ -65,7 +65,7 @@ class MessageReader {
     std::uint32_t own_pieces = 0;
   };
 
-  static bool is_long(const Message& reading) noexcept;
+  bool is_for_two(const Message& reading) const noexcept;
   void read_next(const Message& reading);
   bool read_claimed(Message& reading);
   void read_piece(const Message& reading, std::uint32_t piece);

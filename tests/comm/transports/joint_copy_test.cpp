@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/transports/message_reader.hpp"
 #include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_peer.hpp"
 #include "support/failure.hpp"
@@ -183,6 +185,23 @@ TEST_CASE("a receiver that gives up waits for a piece that its sender is writing
   pair.receiver.peer.abandon();
   CHECK(joint.released() == 1);
   writer.join();
+}
+
+TEST_CASE("a sender whose end could not be seen is not asked to copy") {
+  JointCopy joint{};
+  SharedStores stores;
+  const std::vector<std::byte> there(std::size_t{8} << 20, std::byte{5});
+  std::vector<std::byte> here(there.size());
+  for (const bool is_seen : {true, false}) {
+    Incoming message{.tag = {1}, .sink = {here}};
+    MessageReader reader(is_seen ? test::own_memory() : PeerMemory(), joint, stores);
+    reader.add(message, there, 5);
+    CHECK(reader.invite().has_value() == is_seen);
+    while (reader.read().done == nullptr) {
+    }
+    CHECK(here == there);
+    std::ranges::fill(here, std::byte{0});
+  }
 }
 
 TEST_CASE("an invitation to copy a message that was not sent is refused") {
