@@ -17,7 +17,7 @@ namespace fastgpu::launcher {
 /// - of these, one with the most links between neighbours,
 /// - of these, one that changes the NUMA node least often,
 /// - of these, the first in the order of the PCI bus.
-/// Its last and its first rank are the neighbours with the fewest links. Where all pairs have as
+/// The neighbours with the fewest links are its last and its first rank. Where all pairs have as
 /// many links, or none, and with more than 16 GPUs, the order is that of the PCI bus.
 std::vector<int> order_gpus(const agent::MachineTopology& topology, std::span<const int> offered,
                             std::size_t count);

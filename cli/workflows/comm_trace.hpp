@@ -24,7 +24,7 @@ struct TraceEvent {
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
 
-/// What was read of the timeline of a rank.
+/// The end of a rank's timeline, as far as it was read.
 struct RankTrace {
   int rank = 0;
   std::string node{};

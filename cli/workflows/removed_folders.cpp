@@ -22,7 +22,7 @@ std::string text_of_removed_folder(Services& services, const OpenJob& open,
   };
   return "job " + open.job.id + " has ended, and its folder was removed from " + fold_names(names) +
          ": the settings " + now("keep-jobs") + " and " + now("keep-jobs-for") +
-         " limit how long it stays";
+         ", and --keep-jobs of a later job, limit how long it stays";
 }
 
 }  // namespace fastgpu::cli

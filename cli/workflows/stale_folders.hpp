@@ -30,7 +30,7 @@ struct StaleFolders {
 StaleFolders stale_folders(const agent::JobFolders& found, const KnownJobs& known,
                            const agent::JobRetention& retention);
 
-/// What was found on the nodes of all clusters.
+/// The result of a look at the nodes of all clusters.
 struct FolderCleaning {
   std::vector<provision::Settled> settled{};  ///< One for each node with such folders.
   struct Skipped {

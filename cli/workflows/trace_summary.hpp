@@ -1,5 +1,5 @@
-// What the timelines of ranks show together: operations, steps, and the ranks that others waited
-// for. Pure.
+// A summary of the timelines of all ranks: operations, steps, and the ranks that others waited for.
+// Pure.
 #pragma once
 
 #include <cstddef>

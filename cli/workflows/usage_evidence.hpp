@@ -1,4 +1,4 @@
-// What a node knows of the work of a job's ranks.
+// A node's report on the work of a job's ranks.
 #pragma once
 
 #include <string>

@@ -180,7 +180,7 @@ bool has_effect_on(ExchangeKind kind, const std::string& name) {
 }
 
 void check_wishes(ExchangeKind kind, const Environment& environment) {
-  // With it a comparison leaves the settings of gossip as they are.
+  // A program may set it to compare an exact exchange with gossip, whose settings then stay.
   const bool is_exact = environment(std::string(kPrefix) + "EXCHANGE") == "all_reduce";
   for (const Wish& wish : kWishes) {
     const std::string name = std::string(kPrefix) + std::string(wish.name);

@@ -25,7 +25,7 @@ class FasterWay {
   /// Returns the better way, as far as is known.
   Way chosen() const noexcept { return chosen_; }
 
-  /// Returns whether the next time is a trial, whose duration is to be told.
+  /// Returns whether the next time is a trial. Then done() needs its duration.
   bool is_trial() const noexcept { return count_ < kTrials; }
 
   /// Tells that so many bytes have been moved by next(). The duration counts if it was a trial.

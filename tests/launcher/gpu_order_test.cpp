@@ -45,7 +45,7 @@ int links_between(const MachineTopology& topology, int a, int b) {
   return 0;
 }
 
-/// What a ring is compared by: more is better.
+/// Returns the figures by which rings are compared; the larger ones are better.
 std::tuple<int, int, int> merits_of(const MachineTopology& topology, const Gpus& ring) {
   int linked = 0, links = 0, changes = 0;
   for (std::size_t i = 0; i < ring.size(); ++i) {

@@ -91,7 +91,7 @@ class ArrayRunner {
 
  private:
   /// Looks at the jobs whose processes run, at most twice a second: a job may wait for its turn, or
-  /// to be started again, and tells nobody else.
+  /// to be started again, and only its record says so.
   void look_at_records() {
     const auto now = context_.clock().now();
     if (now < records_at_) return;

@@ -25,7 +25,7 @@ void add_wait(TraceBar& bar, int rank, std::span<const StepWait> waits) {
     }
 }
 
-/// Makes an event a part of the bar before it, if both are too short to be told apart.
+/// Makes an event a part of the bar before it, if both are too short to be seen apart.
 bool is_merged(TraceBar& bar, std::int64_t length_before, const TraceEvent& event,
                std::int64_t shortest) {
   const bool is_alike = bar.event.name == event.name && bar.event.step == event.step;

@@ -74,7 +74,7 @@ TEST_CASE("of known jobs the newest stay, and arrays count as one") {
   const auto stale = stale_folders(node, known, {.count = 2, .age = std::chrono::hours(1)});
   CHECK(names_of(stale.outdated) == "b-1 c-1");
   CHECK(names_of(stale.of_no_job) == "deleted-1");
-  // Those that ended more than two seconds ago.
+  // Folders of jobs that ended more than two seconds ago go, too.
   const auto old = stale_folders(node, known, {.count = 50, .age = std::chrono::seconds(2)});
   CHECK(names_of(old.outdated) == "sweep-1.2 b-1 c-1");
 }
