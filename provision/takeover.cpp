@@ -11,10 +11,12 @@
 #include "provision/cluster_lock.hpp"
 #include "provision/ids.hpp"
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
 #include "provision/take_down.hpp"
+#include "provision/unmet_nodes.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::provision {
@@ -30,6 +32,22 @@ bool is_others(const Instance& instance) {
 /// Returns "asking aws for the machines of cluster demo".
 std::string question_about(const state::Cluster& cluster) {
   return "asking " + cluster.provider + " for the machines of cluster " + cluster.name.value;
+}
+
+/// Returns true if a machine of the cluster may be ours. One that was requested a moment ago is,
+/// although its cloud may not list it yet.
+bool may_be_ours(const state::Store& store, const state::Cluster& cluster,
+                 std::span<const Instance> found) {
+  const auto is_alive_and_ours = [](const Instance& machine) {
+    return machine.state != InstanceState::gone && !is_others(machine);
+  };
+  if (std::ranges::any_of(found, is_alive_and_ours)) return true;
+  const auto unlisted = just_asked_for(store, cluster.id);
+  const auto is_awaited = [&](const Node& node) {
+    return unlisted.contains(node.name) && find_instance(found, node) == nullptr;
+  };
+  return std::ranges::any_of(store.nodes(cluster.id), is_awaited) ||
+         !indexes_of_late_machines(store, cluster.id).empty();
 }
 
 void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machines) {
@@ -120,9 +138,7 @@ std::optional<Error> check_forgettable(const Tools& tools, const ClusterName& na
     if (e.kind() != ErrorKind::denied) throw;
     return e;
   }
-  std::erase_if(found,
-                [](const Instance& machine) { return machine.state == InstanceState::gone; });
-  if (!std::ranges::all_of(found, is_others))
+  if (may_be_ours(tools.store, cluster, found))
     throw Error(ErrorKind::conflict,
                 "cluster '" + name.value +
                     "' has machines that no other state directory owns, and would have no "

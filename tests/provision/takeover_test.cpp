@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/settle.hpp"
 #include "support/failure.hpp"
 #include "workshop.hpp"
@@ -127,6 +130,28 @@ TEST_CASE("whoever has lost a cluster changes nothing of it, and may forget it")
   forget_cluster(world.tools, kDemo);
   CHECK(world.shop.store.clusters().empty());
   CHECK(world.shop.provider.machines() == 2);
+}
+
+TEST_CASE("a cluster whose machines a cloud may list only later is not forgotten") {
+  WorkshopWorld world;
+  const ClusterView made = world.create();
+  for (const state::Node& node : made.nodes)
+    world.shop.provider.lose_machine(node.token);
+  const auto is_refused = [&] {
+    const Error refused = failure_of([&] { forget_cluster(world.tools, kDemo); });
+    return refused.kind() == ErrorKind::conflict && !world.shop.store.clusters().empty();
+  };
+  open_node_intent(world.shop.store, made.nodes.front(), kMeetNode);
+  CHECK(is_refused());
+  close_node_intents(world.shop.store, made.cluster.id, made.nodes);
+  state::Node without_address = made.nodes.back();
+  without_address.address.clear();
+  expect_late_machines(world.tools, std::vector{without_address});
+  CHECK_FALSE(our_intents(world.shop.store, made.cluster.id).empty());
+  CHECK(is_refused());
+  for (const state::Intent& intent : our_intents(world.shop.store, made.cluster.id))
+    world.shop.store.close_intent(intent.id);
+  CHECK_NOTHROW(forget_cluster(world.tools, kDemo));
 }
 
 TEST_CASE("the owner of a cluster is known after its machines are gone, until it is taken back") {

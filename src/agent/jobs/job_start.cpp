@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "agent/files/disk.hpp"
@@ -60,17 +62,29 @@ void take_over(const std::filesystem::path& directory, const JobPlan& plan, Uniq
   supervise(directory, plan, [&] { ready = UniqueFd(); });
 }
 
-/// Runs in the grandchild. Writes errors to `ready`; closing `ready` without an error reports
-/// success.
+/// The supervisor's error as it goes through the pipe to the process that started it: one byte of
+/// its kind, and its words.
+std::string to_bytes(ErrorKind kind, std::string_view words) {
+  return std::string(1, static_cast<char>(kind)).append(words);
+}
+
+Error read_error(std::string_view bytes) {
+  return {static_cast<ErrorKind>(bytes.front()), std::string(bytes.substr(1))};
+}
+
+/// Runs in the grandchild. Writes an error to `ready`; closing `ready` without one reports success.
 [[noreturn]] void become_supervisor(const std::filesystem::path& directory, const JobPlan& plan,
                                     UniqueFd ready) {
   int code = 0;
   try {
     leave_connection();
     take_over(directory, plan, ready);
+  } catch (const Error& e) {
+    code = 1;
+    if (ready) write_all(ready.get(), to_bytes(e.kind(), e.what()));
   } catch (const std::exception& e) {
     code = 1;
-    if (ready) write_all(ready.get(), e.what());
+    if (ready) write_all(ready.get(), to_bytes(ErrorKind::local, e.what()));
   }
   ::_exit(code);
 }
@@ -98,7 +112,7 @@ int run_job_start(Arguments arguments) {
   int status = 0;
   ::waitpid(child, &status, 0);
   const std::string trouble = read_to_end(ready.read_end.get(), "reading from the supervisor");
-  if (!trouble.empty()) throw Error(ErrorKind::local, trouble);
+  if (!trouble.empty()) throw read_error(trouble);
   if (status != 0) throw Error(ErrorKind::local, "the supervisor could not be started");
   return 0;
 }
