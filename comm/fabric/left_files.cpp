@@ -26,13 +26,17 @@ struct Head {
   std::int32_t process;
 };
 
-/// Returns the process id in a name of the provider, "<process>:<user>:<number>"; absent for
-/// another name, and another user.
+/// Returns the process id in a name of the provider, "<process>:<user>:<number>", or of ours,
+/// "<process>.<PID namespace>:<user>:<number>"; absent for another name, and another user.
 std::optional<pid_t> process_in(std::string_view name) {
   const std::size_t first = name.find(':');
   const std::size_t second = name.find(':', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-  const auto process = to_number<pid_t>(name.substr(0, first));
+  const std::string_view owner = name.substr(0, first);
+  const std::size_t dot = owner.find('.');
+  if (dot != std::string_view::npos && !to_number<ino_t>(owner.substr(dot + 1)))
+    return std::nullopt;
+  const auto process = to_number<pid_t>(owner.substr(0, dot));
   const auto user = to_number<uid_t>(name.substr(first + 1, second - first - 1));
   const auto number = to_number<unsigned>(name.substr(second + 1));
   if (!process || *process <= 0 || user != ::getuid() || !number) return std::nullopt;

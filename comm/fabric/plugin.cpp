@@ -2,8 +2,6 @@
 // it.
 #include "comm/fabric/plugin.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -11,6 +9,8 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,19 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/fabric_providers.hpp"
+#include "comm/fabric/plugin_offers.hpp"
 
 namespace fastgpu::comm::fabric {
 
 // Opaque outside of this file, but with a name there.
-
-struct Offers {
-  struct Found {
-    FabricOffer offer{};
-    std::unique_ptr<fi_info, decltype(&::fi_freeinfo)> info{nullptr, ::fi_freeinfo};
-  };
-  std::vector<Found> all;
-};
 
 /// Closes a handle of libfabric, the last opened first.
 template <class Handle>
@@ -74,10 +66,6 @@ struct Region {
 
 namespace {
 
-constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
-constexpr std::uint64_t kCore = FI_MSG | FI_TAGGED;
-constexpr std::uint64_t kMemoryModes =
-    FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 constexpr std::size_t kQueueLength = 8192;
 
 static_assert(sizeof(OperationSpace) >= sizeof(fi_context2));
@@ -97,126 +85,6 @@ std::uint32_t library_version() {
 
 int error_of(std::int64_t result) noexcept {
   return result < 0 ? static_cast<int>(-result) : 0;
-}
-
-// ---- offers ----
-
-template <std::size_t room>
-void copy_text(char (&into)[room], const char* text) {
-  if (text != nullptr) std::strncpy(into, text, room - 1);
-}
-
-template <std::size_t room>
-void copy_address(char (&into)[room], const fi_info& info) {
-  if (info.src_addr == nullptr) return;
-  if (info.addr_format == FI_SOCKADDR_IN && info.src_addrlen >= sizeof(sockaddr_in))
-    ::inet_ntop(AF_INET, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, into, room);
-  if (info.addr_format == FI_SOCKADDR_IN6 && info.src_addrlen >= sizeof(sockaddr_in6))
-    ::inet_ntop(AF_INET6, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, into, room);
-}
-
-bool is_hardware(const fi_info& info) {
-  return !is_software_provider(info.fabric_attr->prov_name);
-}
-
-FabricOffer offer_of(const fi_info& info) {
-  FabricOffer offer;
-  copy_text(offer.provider, info.fabric_attr->prov_name);
-  copy_text(offer.device, info.domain_attr->name);
-  copy_address(offer.address, info);
-  offer.protocol = info.ep_attr->protocol;
-  offer.is_hardware = is_hardware(info) ? 1 : 0;
-  offer.has_writes = (info.caps & FI_RMA) != 0 ? 1 : 0;
-  offer.takes_device_memory = (info.caps & FI_HMEM) != 0 ? 1 : 0;
-  offer.data_bytes =
-      static_cast<std::uint8_t>(std::min<std::size_t>(info.domain_attr->cq_data_size, 8));
-  const std::uint64_t order = info.tx_attr->msg_order & info.rx_attr->msg_order;
-  offer.orders_sends = (order & FI_ORDER_SAW) != 0 ? 1 : 0;
-  return offer;
-}
-
-bool is_same(const FabricOffer& a, const FabricOffer& b) {
-  return std::strcmp(a.provider, b.provider) == 0 && std::strcmp(a.device, b.device) == 0 &&
-         std::strcmp(a.address, b.address) == 0 && a.protocol == b.protocol;
-}
-
-/// The demands of one search.
-struct Wish {
-  std::uint64_t caps = 0;
-  std::uint64_t order = 0;
-  std::uint64_t operation_flags = 0;
-};
-
-fi_info* look(const char* provider, const Wish& wish) {
-  fi_info* const hints = ::fi_allocinfo();
-  if (hints == nullptr) return nullptr;
-  hints->caps = wish.caps;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->ep_attr->type = FI_EP_RDM;
-  const bool has_devices = (wish.caps & FI_HMEM) != 0;
-  hints->domain_attr->mr_mode =
-      static_cast<int>(kMemoryModes | (has_devices ? std::uint64_t{FI_MR_HMEM} : 0));
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  hints->tx_attr->msg_order = wish.order;
-  hints->rx_attr->msg_order = wish.order;
-  hints->tx_attr->op_flags = wish.operation_flags;
-  if (provider != nullptr) hints->fabric_attr->prov_name = ::strdup(provider);
-  fi_info* found = nullptr;
-  if (::fi_getinfo(kVersion, nullptr, nullptr, 0, hints, &found) != 0) found = nullptr;
-  ::fi_freeinfo(hints);
-  return found;
-}
-
-/// Adds what is not there yet: the first look that finds it asked for most.
-void add_found(Offers& offers, const char* provider, Wish wish) {
-  fi_info* const found = look(provider, wish);
-  wish.operation_flags = FI_DELIVERY_COMPLETE;
-  fi_info* const delivering = look(provider, wish);
-  for (const fi_info* info = found; info != nullptr; info = info->next) {
-    FabricOffer offer = offer_of(*info);
-    const auto is_it = [&](const auto& known) { return is_same(known.offer, offer); };
-    if (std::any_of(offers.all.begin(), offers.all.end(), is_it)) continue;
-    for (const fi_info* other = delivering; other != nullptr; other = other->next)
-      if (is_same(offer_of(*other), offer)) offer.reports_delivery = 1;
-    fi_info* const own = ::fi_dupinfo(info);
-    if (own == nullptr) continue;
-    offers.all.push_back({offer, {own, ::fi_freeinfo}});
-  }
-  ::fi_freeinfo(found);
-  ::fi_freeinfo(delivering);
-}
-
-int find(const FabricSearch* search, Offers** found) try {
-  // The default of ofi_rxm makes queues that are longer than some devices can have.
-  ::setenv("FI_UNIVERSE_SIZE", std::to_string(std::max(search->ranks, 4)).c_str(), 0);
-  auto offers = std::make_unique<Offers>();
-  constexpr std::uint64_t kWrites = kCore | FI_RMA;
-  constexpr std::uint64_t kSends = FI_ORDER_SAS;
-  constexpr std::uint64_t kSendsAfterWrites = FI_ORDER_SAS | FI_ORDER_SAW;
-  constexpr std::uint64_t kDeviceMemory = FI_HMEM;
-  for (const std::uint64_t caps :
-       {kWrites | kDeviceMemory, kWrites, kCore | kDeviceMemory, kCore}) {
-    if ((caps & kDeviceMemory) != 0 && search->wants_device_memory == 0) continue;
-    for (const std::uint64_t order : {kSendsAfterWrites, kSends})
-      add_found(*offers, search->provider, {caps, order});
-  }
-  *found = offers.release();
-  return 0;
-} catch (...) {
-  return FI_ENOMEM;
-}
-
-std::size_t count(const Offers* offers) {
-  return offers->all.size();
-}
-
-const FabricOffer* offer(const Offers* offers, std::size_t index) {
-  return &offers->all[index].offer;
-}
-
-void forget(Offers* offers) {
-  delete offers;
 }
 
 // ---- endpoints ----
@@ -281,9 +149,26 @@ void leave_caching(fi_info& info) {
     info.domain_attr->mr_mode &= ~FI_MR_LOCAL;
 }
 
+/// Gives an endpoint of the provider shm a name that says the PID namespace too. By default it is
+/// the process id, which a process in another namespace with the same /dev/shm may have as well:
+/// where both make the file of that name at once, libfabric 1.17 crashes.
+void name_by_namespace(fi_info& info) {
+  if (std::strcmp(info.fabric_attr->prov_name, "shm") != 0) return;
+  struct stat space {};
+  if (::stat("/proc/self/ns/pid", &space) != 0) return;
+  const std::string name =
+      "fi_shm://" + std::to_string(::getpid()) + "." + std::to_string(space.st_ino);
+  char* const copy = ::strdup(name.c_str());
+  if (copy == nullptr) return;
+  std::free(info.src_addr);
+  info.src_addr = copy;
+  info.src_addrlen = name.size() + 1;
+}
+
 int open(const Offers* offers, std::size_t index, int ranks, Port** made, PortTraits* traits) try {
   fi_info& info = *offers->all[index].info;
   leave_caching(info);
+  name_by_namespace(info);
   auto port = std::make_unique<Port>();
   port->mr_mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
   port->has_writes = (info.caps & FI_RMA) != 0;

@@ -71,9 +71,13 @@ TEST_CASE("files of the provider shm whose process has ended are removed") {
   const fs::path left = folder.add(name_for(ended), ended);
   const fs::path second =
       folder.add(name_for(ended).replace(name_for(ended).size() - 1, 1, "12"), ended);
+  const std::string user = ":" + std::to_string(::getuid());
+  const fs::path named_by_us =
+      folder.add(std::to_string(ended) + ".4026531836" + user + ":0", ended);
   remove_left_files(folder.path());
   CHECK_FALSE(fs::exists(left));
   CHECK_FALSE(fs::exists(second));
+  CHECK_FALSE(fs::exists(named_by_us));
 }
 
 TEST_CASE("files of a process that runs, of others and of other programs are left") {
@@ -92,6 +96,8 @@ TEST_CASE("files of a process that runs, of others and of other programs are lef
                                      "a" + name_for(ended),
                                      "-1:0:0",
                                      "0:0:0",
+                                     id + ".:" + std::to_string(::getuid()) + ":0",
+                                     id + ".x:" + std::to_string(::getuid()) + ":0",
                                      name_for(ended) + " "};
   for (const std::string& name : other_names)
     folder.add(name, ended);
