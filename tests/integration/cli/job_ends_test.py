@@ -39,14 +39,18 @@ def daemons(user, name):
 def starts(user, name, job, program, *more, ranks=4):
     """Starts a job in this process's care, and waits until its ranks have begun."""
     process = user.start(*job_words(name, ranks, ["sh", "-c", program], job, *more))
-    found = within(
-        30,
-        lambda: (
-            user.run("logs", f"{job}-1", code=None).out.decode(errors="replace").count("up\n")
-            == ranks
-        ),
-    )
-    assert_true(found, f"{job} does not start")
+    seen = ""
+
+    def all_are_up():
+        nonlocal seen
+        logs = user.run("logs", f"{job}-1", code=None)
+        seen = logs.out.decode(errors="replace") + logs.err
+        return logs.out.count(b"up\n") == ranks
+
+    if not within(30, all_are_up):
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+        raise AssertionError(f"{job} does not start: {err.decode()}\nits logs: {seen}")
     return process
 
 
