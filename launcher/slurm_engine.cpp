@@ -259,12 +259,14 @@ class SlurmEngine final : public JobEngine {
     if (!seen.launcher && cancel.requested()) {
       if (on_cancel == OnCancel::leave_job)
         throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
-      for (const auto& stopped : stop(id, job))
-        if (!stopped.ok()) throw stopped.error().during("stopping job " + id);
+      const NodeAnswer stopped = cancel_in_slurm(id, job);
+      if (!stopped.result.ok()) throw stopped.result.error().during("stopping job " + id);
       following.catch_up(kSoon);
       seen = report_of(following, job);
       seen.cancelled = true;
-      return decide_slurm(std::move(seen), forgotten_slurm_job());
+      SlurmJob end = forgotten_slurm_job();
+      end.cleaning = nodes_that_slurm_cleans(stopped);
+      return decide_slurm(std::move(seen), end);
     }
     if (const auto failure = watch.failure(); failure && !seen.launcher)
       throw failure->during("job " + id);
@@ -289,29 +291,7 @@ class SlurmEngine final : public JobEngine {
   }
 
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
-    const Cancel never;
-    const auto limit = std::chrono::ceil<std::chrono::seconds>(job.spec.grace) + kSlurmToStop;
-    NodeAnswer answer =
-        ask(client_,
-            {slurm_task(head_.host, {"cancel", job_directory(id), std::to_string(limit.count())})},
-            limit + kSlurmAnswerTimeout, never)
-            .front();
-    if (const auto error = failure_of_call(answer)) {
-      answer.result.outcome = *error;
-      return {answer.result};
-    }
-    const agent::JobEnd end{.how = {.code = 0, .signal = 15},
-                            .ended = slurm_clock_ns(),
-                            .cause = agent::StopCause::request,
-                            .host = head_.host.name.value,
-                            .reason = {}};
-    try {
-      note_slurm_end(client_, head_.host, id, end, never);
-    } catch (const Error& e) {
-      answer.result.outcome = e;
-    }
-    forget_secrets(id);
-    return {answer.result};
+    return {cancel_in_slurm(id, job).result};
   }
 
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
@@ -388,6 +368,33 @@ class SlurmEngine final : public JobEngine {
              file.name.ends_with("/" + std::string(agent::kBatchScript));
     });
     return files;
+  }
+
+  /// Cancels the job, and records that. The answer has the nodes on which Slurm is still ending it.
+  NodeAnswer cancel_in_slurm(const std::string& id, const JobRecord& job) {
+    const Cancel never;
+    const auto limit = std::chrono::ceil<std::chrono::seconds>(job.spec.grace) + kSlurmToStop;
+    NodeAnswer answer =
+        ask(client_,
+            {slurm_task(head_.host, {"cancel", job_directory(id), std::to_string(limit.count())})},
+            limit + kSlurmAnswerTimeout, never)
+            .front();
+    if (const auto error = failure_of_call(answer)) {
+      answer.result.outcome = *error;
+      return answer;
+    }
+    const agent::JobEnd end{.how = {.code = 0, .signal = 15},
+                            .ended = slurm_clock_ns(),
+                            .cause = agent::StopCause::request,
+                            .host = head_.host.name.value,
+                            .reason = {}};
+    try {
+      note_slurm_end(client_, head_.host, id, end, never);
+    } catch (const Error& e) {
+      answer.result.outcome = e;
+    }
+    forget_secrets(id);
+    return answer;
   }
 
   /// Removes the job's variables from the nodes that have home directories of their own. The last

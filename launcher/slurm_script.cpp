@@ -16,7 +16,7 @@ constexpr const char* kSlurmScript =
 #include "templates/nodes/slurm.inc"
     ;
 
-constexpr std::size_t kLongestReason = 300;  ///< Of one line.
+constexpr std::size_t kLongestReason = 300;  ///< The limit of one line.
 constexpr std::size_t kLongestWarning = 2'000;
 /// A busy controller may need ten seconds for each of a few questions.
 constexpr std::chrono::milliseconds kSlurmWaitTimeout{90'000};
@@ -204,6 +204,10 @@ NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::st
 
 bool still_runs(const NodeAnswer& answer) {
   return answer.result.ok() && answer.result.value().code() == kStillRuns;
+}
+
+std::string nodes_that_slurm_cleans(const NodeAnswer& cancellation) {
+  return printable(trimmed(cancellation.out, " \n"), kLongestReason);
 }
 
 void note_slurm_end(ssh::Client& client, const ssh::Host& head, const std::string& id,

@@ -63,6 +63,10 @@ NodeAnswer await_slurm(ssh::Client& client, const ssh::Host& head, const std::st
 /// Returns true if the wait has ended before the job.
 bool still_runs(const NodeAnswer& answer);
 
+/// Returns the nodes on which Slurm is still ending a job, from the answer to its cancellation:
+/// "n[1-2]"; empty if it has ended.
+std::string nodes_that_slurm_cleans(const NodeAnswer& cancellation);
+
 /// Records the end of a job where those that follow its logs find it.
 void note_slurm_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
                     const agent::JobEnd& end, const Cancel& cancel);

@@ -10,8 +10,10 @@
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "launcher/engines/mpirun_words.hpp"
+#include "launcher/engines/slurm_words.hpp"
 #include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
 
@@ -20,6 +22,8 @@ namespace {
 
 constexpr std::string_view kForgotten = "FORGOTTEN";
 constexpr std::string_view kRequeued = "REQUEUED";
+/// Begins the line with the end of the batch script, beside the line of scontrol.
+constexpr std::string_view kBatchMark = "batch ";
 
 /// Slurm's exit code of a batch script whose output file could not be opened.
 constexpr int kNoOutputFile = 53;
@@ -103,7 +107,47 @@ bool is_requeued(std::string_view line, std::string_view state) {
   return restarts != "0" && state != "COMPLETING";
 }
 
-SlurmJob parse_scontrol(std::string_view line) {
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// Returns the state that a job gets once Slurm has cleaned up after it.
+std::string state_after_completing(const SlurmJob& job) {
+  if (job.reason == "TimeLimit") return "TIMEOUT";
+  if (job.reason == "NodeDown") return "NODE_FAIL";
+  if (job.reason == "OutOfMemory") return "OUT_OF_MEMORY";
+  if (job.reason.empty() && job.batch.signal != 0) return "CANCELLED";
+  return job.batch.ok() ? "COMPLETED" : "FAILED";
+}
+
+/// Takes the end of the batch script from the line that it wrote: "CODE NODES".
+void add_batch_end(SlurmJob& job, std::string_view line) {
+  const auto blank = std::min(line.find(' '), line.size());
+  const int code = parse_code(line.substr(0, blank));
+  if (job.batch.ok() && job.reason != "TimeLimit") job.batch.code = code;
+  const std::string_view nodes = line.substr(std::min(blank + 1, line.size()));
+  if (!nodes.empty()) job.nodes = nodes;
+}
+
+/// Returns true if Slurm's reason for an end is that of the batch script itself.
+bool is_reason_of_script(std::string_view reason) {
+  return reason == "NonZeroExitCode" || reason == "JobLaunchFailure" ||
+         reason.starts_with("RaisedSignal");
+}
+
+/// Ends a job that Slurm is ending if its batch script has ended by itself: its ranks have ended
+/// before, as far as the script could reach them.
+void settle_completing(SlurmJob& job, std::string_view batch_end) {
+  if (job.state != "COMPLETING") return;
+  job.cleaning = job.nodes;
+  if (batch_end.empty() && !is_reason_of_script(job.reason)) return;
+  if (!batch_end.empty()) add_batch_end(job, batch_end);
+  job.state = state_after_completing(job);
+  job.phase = SlurmPhase::ended;
+}
+
+SlurmJob parse_scontrol(std::string_view text) {
+  const std::string_view line = first_line(text);
   const auto state = value_of(line, "JobState");
   const auto exit = value_of(line, "ExitCode");
   const auto id = value_of(line, "JobId");
@@ -113,6 +157,13 @@ SlurmJob parse_scontrol(std::string_view line) {
   job.nodes = known(value_of(line, "NodeList").value_or(""));
   job.batch = parse_exit(*exit);
   job.id = *id;
+  job.batch_host = known(value_of(line, "BatchHost").value_or(""));
+  std::string_view batch_end;
+  for (std::string_view more : split_lines(text.substr(line.size())))
+    if (more.starts_with(kBatchMark)) batch_end = more.substr(kBatchMark.size());
+  settle_completing(job, batch_end);
+  if (job.state == "CANCELLED")
+    job.fault = fault_of_nodes(text.substr(line.size()), value_of(line, "StartTime").value_or(""));
   if (is_requeued(line, *state)) {
     job.state = kRequeued;
     job.phase = SlurmPhase::ended;
@@ -149,19 +200,68 @@ SlurmJob parse_batch_end(std::string_view line) {
           .nodes = std::string(line.substr(std::min(blank + 1, line.size())))};
 }
 
-std::string_view first_line(std::string_view text) {
-  return text.substr(0, text.find('\n'));
-}
-
 /// Returns true for a job that Slurm or the timer of its batch script has ended.
 bool is_timeout(const SlurmJob& job) {
   const bool is_by_timer = job.batch.code == 0 && job.batch.signal == SIGXCPU;
   return is_by_timer || job.state == "TIMEOUT" || job.state == "DEADLINE";
 }
 
+/// Returns ": `sinfo -R` on login shows ...", with the node that submits jobs.
+std::string see_nodes(const JobReport& report) {
+  if (report.placement.empty()) return "";
+  return ": `sinfo -R` on " + report.placement.front().node.value +
+         " shows which nodes Slurm does not use, and why";
+}
+
+/// Returns ": `scontrol show node n2` on login shows its state".
+std::string see_node(const SlurmFault& fault, const JobReport& report) {
+  if (report.placement.empty()) return "";
+  return ": `scontrol show node " + fault.node + "` on " + report.placement.front().node.value +
+         " shows its state";
+}
+
+/// Returns the failure of a node that has ended the job, which Slurm's state does not name. Slurm
+/// says of a job that a failed prolog has ended, as of others, that it was cancelled.
+std::optional<SlurmFault> fault_of(const JobReport& report, const SlurmJob& job) {
+  if (job.state == "COMPLETED" || is_timeout(job)) return std::nullopt;
+  auto fault = fault_named_by_slurm(report.launcher_tail);
+  const bool has_begun = !report.ranks.empty();
+  if (!fault && !has_begun) fault = job.fault;
+  if (fault && job.state == "CANCELLED" && fault->kind != SlurmFaultKind::prolog) fault.reset();
+  if (fault && fault->node.empty()) fault->node = job.batch_host;
+  if (fault && fault->node.empty()) fault->node = job.nodes;
+  return fault;
+}
+
+JobOutcome outcome_of_fault(const SlurmFault& fault, const JobReport& report) {
+  using state::JobState;
+  JobOutcome lost{.state = JobState::lost, .exit_code = 1, .cause = JobEndCause::node_loss};
+  switch (fault.kind) {
+    case SlurmFaultKind::prolog:
+      lost.reason = "Slurm's prolog failed on " + fault.node + see_nodes(report);
+      return lost;
+    case SlurmFaultKind::task_prolog:
+      return {.state = JobState::failed,
+              .exit_code = 1,
+              .reason = "Slurm's TaskProlog failed on " + fault.node +
+                        (fault.why.empty() ? "" : ": " + fault.why),
+              .cause = JobEndCause::launcher};
+    case SlurmFaultKind::launch:
+      lost.reason = "Slurm could not start the ranks on " + fault.node +
+                    (fault.why.empty() ? "" : " (" + fault.why + ")") + see_node(fault, report);
+      return lost;
+    case SlurmFaultKind::node:
+      lost.reason = "Slurm ended it: NODE_FAIL (" + fault.node + ")" + see_nodes(report);
+      return lost;
+  }
+  return lost;
+}
+
 /// Returns the outcome of a job that its user or Slurm has ended.
 std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob& job) {
   using state::JobState;
+  if (!report.cancelled)
+    if (const auto fault = fault_of(report, job)) return outcome_of_fault(*fault, report);
   if (report.cancelled || job.state == "CANCELLED")
     return JobOutcome{.state = JobState::cancelled,
                       .exit_code = 130,
@@ -188,8 +288,9 @@ std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob
       return JobOutcome{
           .state = JobState::lost,
           .exit_code = 1,
-          .reason =
-              "Slurm ended it: " + job.state + (job.nodes.empty() ? "" : " (" + job.nodes + ")"),
+          .reason = "Slurm ended it: " + job.state +
+                    (job.nodes.empty() ? "" : " (" + job.nodes + ")") +
+                    (job.state == "NODE_FAIL" ? see_nodes(report) : ""),
           .cause = job.state == "PREEMPTED" ? JobEndCause::preempted : JobEndCause::node_loss};
   return std::nullopt;
 }
@@ -272,6 +373,8 @@ int slurm_ranks(const JobSpec& spec) {
 std::string idle_reason(const SlurmJob& job) {
   if (job.state == "SUSPENDED") return "is suspended in Slurm";
   if (job.state == "STOPPED") return "is stopped in Slurm";
+  if (job.state == "COMPLETING" && !job.cleaning.empty())
+    return "is being ended by Slurm on " + job.cleaning;
   if (job.phase != SlurmPhase::waiting) return {};
   return "waits in Slurm's queue" + (job.reason.empty() ? "" : " (" + job.reason + ")");
 }
@@ -288,8 +391,9 @@ std::string parse_sbatch(std::string_view text) {
 SlurmJob parse_slurm_job(std::string_view text) {
   const std::string_view source = first_line(text);
   if (source.size() == text.size()) refuse_answer(text);
-  const std::string_view line = first_line(text.substr(source.size() + 1));
-  if (source == "scontrol") return parse_scontrol(line);
+  const std::string_view rest = text.substr(source.size() + 1);
+  if (source == "scontrol") return parse_scontrol(rest);
+  const std::string_view line = first_line(rest);
   if (source == "sacct") return parse_sacct(line);
   if (source == "batch") return parse_batch_end(line);
   refuse_answer(text);
@@ -308,7 +412,7 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
   agent::JobEnd end;
   end.how = job.batch;
   end.ended = now_ns;
-  if (job.state == "CANCELLED") end.cause = agent::StopCause::request;
+  if (job.state == "CANCELLED" && !job.fault) end.cause = agent::StopCause::request;
   if (is_timeout(job)) end.cause = agent::StopCause::timeout;
   if (end.how.ok() && job.state != "COMPLETED" && job.state != kForgotten) end.how.code = 1;
   end.host = job.nodes;
@@ -320,6 +424,8 @@ JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
   const auto began = first_beginning(report.ranks);
   JobOutcome outcome = outcome_in_slurm(std::move(report), job);
   outcome.full_disks = std::move(full);
+  if (!outcome.reason.empty() && !job.cleaning.empty())
+    outcome.reason += "; Slurm is still cleaning up on " + job.cleaning;
   outcome.nodes = job.nodes;
   outcome.began = began;
   return outcome;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/protocol/status.hpp"
+#include "launcher/engines/slurm_words.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_outcome.hpp"
 
@@ -36,16 +37,23 @@ struct SlurmJob {
   process::ExitStatus batch{};  ///< The outcome of the batch script, once the job has ended.
   std::string nodes{};          ///< "node[1-2]"; empty before the job has nodes.
   std::string id{};             ///< Slurm's number of the job; empty if the answer lacks it.
+  std::string batch_host{};     ///< The node of the batch script; may be empty.
+  /// The nodes of a job that is ending, or has ended, on which Slurm is not done yet.
+  std::string cleaning{};
+  std::optional<SlurmFault> fault{};  ///< A failure of a node that ended the job, if a node has it.
 };
 
 /// Returns why a job makes no progress: "waits in Slurm's queue (Resources)", "is suspended in
-/// Slurm"; empty for a job that runs or has ended.
+/// Slurm", "is being ended by Slurm on n2"; empty for a job that runs or has ended.
 std::string idle_reason(const SlurmJob& job);
 
 /// Parses the answer of slurm.sh about a job: a line that names its source, `scontrol`, `sacct`
-/// or `batch`, and the lines of that program. A job that Slurm has put back into its queue after it
-/// had started has ended, with the state "REQUEUED": its batch script runs once. Throws remote,
-/// showing the input, for anything else and for states that are unknown.
+/// or `batch`, and the line of that program. After that of scontrol there may be "batch CODE
+/// NODES", the end of the batch script, and lines "node NodeName=NODE Reason=...". A job that Slurm
+/// has put back into its queue after it had started has ended, with the state "REQUEUED": its batch
+/// script runs once. A job whose batch script has ended by itself has ended, too, although Slurm
+/// may still clean up on a node that does not answer. Throws remote, showing the input, for
+/// anything else and for states that are unknown.
 SlurmJob parse_slurm_job(std::string_view text);
 
 /// Returns a job that Slurm does not know any more: its ranks alone show how it ended.
@@ -58,8 +66,8 @@ std::optional<SlurmJob> job_in_record(const agent::JobEnd& end);
 /// Returns the record of the job's end for those that follow its logs.
 agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns);
 
-/// Decides. Ranks that failed by themselves come first, as with other engines. What Slurm ended is
-/// named by Slurm's word.
+/// Decides. A node on which Slurm could not start ranks comes first, then ranks that failed by
+/// themselves, as with other engines. What Slurm ended is named by Slurm's word.
 JobOutcome decide_slurm(JobReport report, const SlurmJob& job);
 
 }  // namespace fastgpu::launcher

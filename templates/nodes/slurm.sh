@@ -112,10 +112,24 @@ ask_controller() {
   exit 4
 }
 
+# Prints what the controller knows of the job, and what its state does not say: that the batch script has ended, and why
+# Slurm does not use the nodes of a job that it has cancelled, as it does when a prolog fails.
+print_answer() {  # $1: what the controller knows.
+  printf 'scontrol\n%s\n' "$1"
+  case " $1" in
+    *' JobState=COMPLETING '*) if has_script_ended; then sed 's/^/batch /' "$job/batch-end"; fi ;;
+    *' JobState=CANCELLED '*)
+      nodes=$(printf '%s\n' "$1" | sed -n 's/.* NodeList=\([^ (][^ ]*\) .*/\1/p')
+      [ -n "$nodes" ] || return 0
+      scontrol --oneliner show node "$nodes" 2> /dev/null | sed -n 's/^\(NodeName=[^ ]*\) .* \(Reason=.*\)/node \1 \2/p'
+      ;;
+  esac
+}
+
 # Prints what is known of the job, after a line that names the source.
 print_state() {
   if answer=$(ask_controller); then
-    printf 'scontrol\n%s\n' "$answer"
+    print_answer "$answer"
     # What reads this takes such a job for one that has ended, and its batch script ends itself.
     if is_requeued "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
     return 0
@@ -160,7 +174,25 @@ has_script_ended() { [ -s "$job/batch-end" ]; }
 # True once the batch script has ended with 0, which is here if it ran on this node or in the same home directory.
 has_succeeded() { has_script_ended && read -r code _ < "$job/batch-end" && [ "$code" = 0 ]; }
 
-# Cancels the job, and returns once the controller has seen its end, or does not know it. Else exits with 4 or 6.
+# True for a job whose batch script has ended by itself, while Slurm still cleans up on nodes, one of which may not answer.
+is_cleaned_up() {  # $1: what the controller knows.
+  case " $1" in
+    *' JobState=COMPLETING Reason=NonZeroExitCode '* | *' JobState=COMPLETING Reason=JobLaunchFailure '* | \
+      *' JobState=COMPLETING Reason=RaisedSignal'*) return 0 ;;
+    *' JobState=COMPLETING '*) has_script_ended ;;
+    *) return 1 ;;
+  esac
+}
+
+# True once the job has been cleaned up for three seconds, which Slurm needs on nodes that answer.
+is_cleaned_up_long() {  # $1: what the controller knows.
+  is_cleaned_up "$1" || return 1
+  : "${cleaned_since:=$(date +%s)}"
+  [ "$(($(date +%s) - cleaned_since))" -ge 3 ]
+}
+
+# Cancels the job, and returns once the controller has seen its end, or does not know it. A job that Slurm is still ending
+# after that time is cancelled, too: its nodes are printed. Else exits with 4 or 6.
 cancel_id() {
   if ! answer=$(scancel "$id" 2>&1); then
     case $answer in
@@ -179,12 +211,18 @@ cancel_id() {
       0) has_not_ended "$answer" || return 0 ;;
       1) return 0 ;;
     esac
+    if is_cleaned_up_long "$answer"; then break; fi
     [ "$(date +%s)" -lt "$end" ] || break
     sleep 0.2
   done
-  if [ "$code" = 0 ]; then exit 6; fi
-  printf '%s\n' "$answer" >&2
-  exit "$code"
+  case "$code $answer" in
+    *' JobState=COMPLETING '*) printf '%s\n' "$answer" | sed -n 's/.* NodeList=\([^ (][^ ]*\) .*/\1/p' ;;
+    '0 '*) exit 6 ;;
+    *)
+      printf '%s\n' "$answer" >&2
+      exit "$code"
+      ;;
+  esac
 }
 
 case $action in
@@ -220,8 +258,9 @@ case $action in
         exit 6
       fi
       # The controller alone knows the cause of a bad end. It hears of the script's end soon.
-      if has_script_ended || [ "$look" -ge "$next" ]; then
+      if has_script_ended || [ -n "${cleaned_since-}" ] || [ "$look" -ge "$next" ]; then
         if ! answer=$(ask_controller) || ! has_not_ended "$answer" || is_requeued "$answer"; then break; fi
+        if is_cleaned_up_long "$answer"; then break; fi
         next=$((2 * look + 2))
       fi
       sleep "$4"

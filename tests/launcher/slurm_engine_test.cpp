@@ -38,6 +38,7 @@ struct SlurmHead {
   std::string submit_answer{"7\n"};
   std::string submit_error{};
   ssh::Exit cancel_exit{};
+  std::string cancel_answer{};
   int lost_answers{0};  ///< The answers that are lost, from that to the submission on.
   std::string test_answer{"sbatch: Job 7 to start\n"};
   std::string frames{};  ///< What job-follow sends.
@@ -75,7 +76,7 @@ struct SlurmHead {
       return {.exit = state_exit, .out = state, .err = state_error};
     if (asks_for(asked, "submit"))
       return {.exit = submit_exit, .out = submit_answer, .err = submit_error};
-    if (asks_for(asked, "cancel")) return {.exit = cancel_exit};
+    if (asks_for(asked, "cancel")) return {.exit = cancel_exit, .out = cancel_answer};
     if (asks_for(asked, "forget")) forgotten_on.insert(asked.host);
     if (asks_for(asked, "end")) noted = asked.input;
     if (asks_for(asked, "test")) return {.exit = submit_exit, .out = test_answer};
@@ -363,6 +364,18 @@ TEST_CASE("a job is followed to the end that Slurm reports") {
   const JobOutcome outcome =
       head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
   CHECK(outcome.state == state::JobState::succeeded);
+}
+
+TEST_CASE("a job that is interrupted is cancelled, although Slurm still ends it on a node") {
+  SlurmHead head{.waits_in_vain = 1000};
+  head.cancel_answer = "n2\n";
+  Quiet quiet;
+  Cancel cancel;
+  cancel.request();
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, cancel);
+  CHECK(outcome.state == state::JobState::cancelled);
+  CHECK(outcome.reason == "cancelled; Slurm is still cleaning up on n2");
 }
 
 TEST_CASE("Slurm is not asked about a job that succeeds at once") {

@@ -23,6 +23,8 @@ JobSpec slurm_spec() {
   return spec;
 }
 
+const std::string kSeeNodes = ": `sinfo -R` on login shows which nodes Slurm does not use, and why";
+
 const std::string kRankCommand = "exec agent rank 'a b'";
 
 bool has_line(const std::string& script, const std::string& line) {
@@ -273,7 +275,7 @@ TEST_CASE("Slurm's own reasons for an end are told apart") {
       {ended("COMPLETED"), JobState::succeeded, 0, ""},
       {ended("CANCELLED"), JobState::cancelled, 130, "cancelled in Slurm"},
       {ended("TIMEOUT"), JobState::failed, 124, "ran longer than Slurm allows (TIMEOUT)"},
-      {ended("NODE_FAIL"), JobState::lost, 1, "Slurm ended it: NODE_FAIL (n[1-2])"},
+      {ended("NODE_FAIL"), JobState::lost, 1, "Slurm ended it: NODE_FAIL (n[1-2])" + kSeeNodes},
       {ended("PREEMPTED"), JobState::lost, 1, "Slurm ended it: PREEMPTED (n[1-2])"},
       {ended("OUT_OF_MEMORY"), JobState::failed, 137, "Slurm ended it: out of memory (n[1-2])"},
       {ended("FAILED", {.code = 3}), JobState::failed, 3, "Slurm's batch script exited with 3"},
@@ -288,6 +290,124 @@ TEST_CASE("Slurm's own reasons for an end are told apart") {
     CHECK(outcome.state == row.state);
     CHECK(outcome.exit_code == row.code);
     CHECK(outcome.reason == row.reason);
+  }
+}
+
+JobReport report_with_words(const std::string& words) {
+  JobReport report;
+  report.placement = {{.node = {"login"}, .first = 0, .count = 2}};
+  report.launcher_tail = words;
+  return report;
+}
+
+TEST_CASE("a prolog that fails on a node is named, and is no cancellation") {
+  const SlurmJob job = parse_slurm_job(
+      "scontrol\nJobId=7 JobState=CANCELLED Reason=None ExitCode=0:15 "
+      "StartTime=2026-11-29T21:26:51 NodeList=n[1-2] BatchHost=n1\n");
+  const std::string of_batch = "Error running slurm prolog: 1";
+  const std::string of_step =
+      "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
+      "srun: error: Application launch failed: Job prolog failed\n"
+      "slurmstepd-n1: error: Prolog failure on node n2\n"
+      "srun: error: n1: task 0: Exited with exit code 143";
+  for (const auto& [words, node] : {std::pair{of_batch, "n1"}, std::pair{of_step, "n2"}}) {
+    const JobOutcome outcome = decide_slurm(report_with_words(words), job);
+    CHECK(outcome.state == state::JobState::lost);
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.cause == JobEndCause::node_loss);
+    CHECK(outcome.reason == "Slurm's prolog failed on " + std::string(node) + kSeeNodes);
+  }
+  // A rank that Slurm has ended is not the cause.
+  JobReport report = report_with_words(of_step);
+  report.ranks = {rank_end(0, "n1", {.code = 0, .signal = 15}, 20)};
+  CHECK(decide_slurm(report, job).reason == "Slurm's prolog failed on n2" + kSeeNodes);
+  report.cancelled = true;
+  CHECK(decide_slurm(report, job).state == state::JobState::cancelled);
+}
+
+TEST_CASE("a prolog that fails before the batch script begins is known from the node alone") {
+  const auto job_with = [](const std::string& time) {
+    return parse_slurm_job(
+        "scontrol\nJobId=7 JobState=CANCELLED Reason=None ExitCode=0:15 "
+        "StartTime=2026-11-29T21:26:51 NodeList=n[1-2] BatchHost=n1\n"
+        "node NodeName=n1 Reason=old and slow [root@2026-11-29T21:26:52]\n"
+        "node NodeName=n2 Reason=Prolog error [root@" +
+        time + "]\n");
+  };
+  const SlurmJob failed = job_with("2026-11-29T21:26:51");
+  const JobOutcome outcome = decide_slurm(report_with_words(""), failed);
+  CHECK(outcome.state == state::JobState::lost);
+  CHECK(outcome.reason == "Slurm's prolog failed on n2" + kSeeNodes);
+  CHECK(slurm_job_end(failed, 1).cause == agent::StopCause::none);
+  const SlurmJob earlier = job_with("2026-11-29T21:26:50");
+  CHECK(decide_slurm(report_with_words(""), earlier).reason == "cancelled in Slurm");
+  CHECK(slurm_job_end(earlier, 1).cause == agent::StopCause::request);
+  // The prolog of another job failed on the node while the ranks of this one ran.
+  JobReport report = report_of_two({.code = 0, .signal = 15}, {.code = 0, .signal = 15});
+  CHECK(decide_slurm(report, job_with("2026-11-29T22:00:00")).reason == "cancelled in Slurm");
+}
+
+TEST_CASE("a node where Slurm starts no ranks is named, and not the ranks that it then ends") {
+  JobReport report = report_with_words(
+      "srun: error: n2: task 1: Exited with exit code 1\n"
+      "srun: launch/slurm: _step_signal: Terminating StepId=10.0\n"
+      "srun: error: n1: task 0: Exited with exit code 143\n"
+      "slurmstepd-n2: error: TaskProlog failed status=1");
+  report.ranks = {rank_end(0, "n1", {.code = 0, .signal = 15}, 20)};
+  const JobOutcome task = decide_slurm(report, ended("FAILED", {.code = 143}));
+  CHECK(task.state == state::JobState::failed);
+  CHECK(task.exit_code == 1);
+  CHECK(task.cause == JobEndCause::launcher);
+  CHECK(task.reason == "Slurm's TaskProlog failed on n2: status=1");
+
+  report.launcher_tail =
+      "srun: error: Task launch for StepId=28.0 failed on node n2: Communication connection "
+      "failure\nsrun: error: Application launch failed: Communication connection failure";
+  const JobOutcome launch = decide_slurm(report, ended("FAILED", {.code = 233}));
+  CHECK(launch.state == state::JobState::lost);
+  CHECK(launch.exit_code == 1);
+  CHECK(launch.cause == JobEndCause::node_loss);
+  CHECK(launch.reason ==
+        "Slurm could not start the ranks on n2 (Communication connection failure): `scontrol show "
+        "node n2` on login shows its state");
+  CHECK(decide_slurm(report, ended("CANCELLED")).reason == "cancelled in Slurm");
+}
+
+TEST_CASE("the node that failed is named, and not all nodes of the job") {
+  const auto outcome =
+      decide_slurm(report_with_words("srun: error: Node failure on n2\nsrun: Job step aborted"),
+                   ended("NODE_FAIL"));
+  CHECK(outcome.state == state::JobState::lost);
+  CHECK(outcome.reason == "Slurm ended it: NODE_FAIL (n2)" + kSeeNodes);
+}
+
+TEST_CASE("a job whose script has ended is over, although Slurm still cleans up on a node") {
+  const std::string before = "scontrol\nJobId=7 JobState=COMPLETING Reason=";
+  const std::string after = " NodeList=n2 BatchHost=n1\n";
+  const SlurmJob failed = parse_slurm_job(before + "NonZeroExitCode ExitCode=3:0" + after);
+  CHECK(failed.phase == SlurmPhase::ended);
+  CHECK(decide_slurm(report_with_words("no"), failed).reason ==
+        "Slurm's batch script exited with 3: no; Slurm is still cleaning up on n2");
+  const SlurmJob known =
+      parse_slurm_job(before + "NonZeroExitCode ExitCode=3:0" + after + "batch 3 n[1-2]\n");
+  CHECK(known.nodes == "n[1-2]");
+  const SlurmJob slow =
+      parse_slurm_job(before + "TimeLimit ExitCode=0:0" + after + "batch 143 n[1-2]\n");
+  CHECK(decide_slurm(report_with_words(""), slow).exit_code == 124);
+  const SlurmJob down =
+      parse_slurm_job(before + "NodeDown ExitCode=0:0" + after + "batch 143 n[1-2]\n");
+  CHECK(down.state == "NODE_FAIL");
+  const SlurmJob stopped =
+      parse_slurm_job(before + "None ExitCode=0:15" + after + "batch 143 n1\n");
+  CHECK(stopped.state == "CANCELLED");
+  const SlurmJob well = parse_slurm_job(before + "None ExitCode=0:0" + after + "batch 0 n[1-2]\n");
+  CHECK(decide_slurm(report_of_two({}, {}), well).state == state::JobState::succeeded);
+  CHECK(decide_slurm(report_of_two({}, {}), well).reason.empty());
+  // The ranks may be ending yet.
+  for (const char* words : {"None ExitCode=0:15", "TimeLimit ExitCode=0:0", "None ExitCode=0:0"}) {
+    const SlurmJob seen = parse_slurm_job(before + words + after);
+    CHECK(seen.phase == SlurmPhase::running);
+    CHECK(idle_reason(seen) == "is being ended by Slurm on n2");
   }
 }
 

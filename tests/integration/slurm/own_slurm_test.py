@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
@@ -244,6 +245,81 @@ def test_a_job_that_slurm_suspends_or_starts_again_has_a_reason(user):
     assert_in("Slurm ended it and put it back into its queue", ended)
     assert_true(cli_user.within(60, lambda: on_node(user, 0, "squeue -h") == ""), "it stays")
     assert_equal(on_node(user, 1, "cat ran"), "up\n")
+
+
+def set_in_slurm(user, *lines):
+    """Adds lines to the configuration of both nodes, in place of those of the last call."""
+    text = "\\n".join(("# Of the site", *lines))
+    for index in (0, 1):
+        on_node(user, index, f"sed -i '/^# Of the site/,$d' {PLACE}/slurm.conf")
+        on_node(user, index, f"printf '{text}\\n' >> {PLACE}/slurm.conf")
+    on_node(user, 0, "scontrol reconfigure")
+
+
+def use_all_nodes(user):
+    """Lets Slurm use the nodes again that a prolog has taken out of use."""
+    usable = {"idle", "idle*"}
+
+    def are_idle():
+        on_node(
+            user, 0, f"scontrol update nodename={user.cluster}-[0-1] state=resume 2> /dev/null || :"
+        )
+        return set(slurm_nodes(user).values()) <= usable
+
+    assert_true(cli_user.within(60, are_idle), slurm_nodes(user))
+
+
+def test_a_prolog_that_fails_is_named_with_its_node_and_is_no_cancellation(user):
+    create(user)
+    words = ["-np", "2", "--set", "slurm.nodes=2"]
+    see = f"`sinfo -R` on {user.cluster}-0"
+    for bad, flags in ((1, ()), (0, ()), (1, ("PrologFlags=Alloc",))):
+        for index in (0, 1):
+            script = f"#!/bin/sh\\nexit {int(index == bad)}\\n"
+            on_node(user, index, f"printf '{script}' > /root/prolog; chmod 755 /root/prolog")
+        set_in_slurm(user, "Prolog=/root/prolog", *flags)
+        failed = run_job(user, "prolog", ["sleep", "3"], *words, code=1)
+        assert_in(f"lost: Slurm's prolog failed on {user.cluster}-{bad}: {see}", failed.err)
+        use_all_nodes(user)
+
+    set_in_slurm(user, "TaskProlog=/root/prolog")
+    failed = run_job(user, "task", ["sleep", "3"], *words, code=1)
+    assert_in(f"failed: Slurm's TaskProlog failed on {user.cluster}-1: status=1", failed.err)
+
+    set_in_slurm(user)
+    on_node(user, 1, f"sed -i 's:^Epilog=.*:Epilog=/root/prolog:' {PLACE}/slurm.conf")
+    on_node(user, 0, "scontrol reconfigure")
+    run_job(user, "epilog", ["sleep", "1"], *words)
+    use_all_nodes(user)
+
+
+def test_what_others_do_to_a_job_and_its_nodes_is_told_apart(user):
+    create(user)
+    words = ["-np", "2", "--set", "slurm.nodes=2"]
+    up = ["sh", "-c", "echo up; exec sleep 600"]
+    down = f"scontrol update nodename={user.cluster}-1 state=down reason=test"
+    for name, action, wanted in (
+        ("stopped", "scancel {}", "cancelled: cancelled in Slurm"),
+        ("down", down, f"lost: Slurm ended it: NODE_FAIL ({user.cluster}-1)"),
+    ):
+        job = run_job(user, name, up, *words, "--detach").out.decode().strip()
+        assert_true(
+            cli_user.within(30, lambda job=job: user.run("logs", job).out.count(b"up") == 2),
+            "no start",
+        )
+        on_node(user, 0, action.format(number_in_slurm(user, job)))
+        ended = user.run("wait", "job", job, code=None)
+        assert_in(wanted, ended.err)
+        use_all_nodes(user)
+
+    on_node(user, 1, f"kill -KILL $(cat {PLACE}/slurmd.pid)")
+    began = time.monotonic()
+    failed = run_job(user, "dead", ["true"], *words, code=1)
+    assert_less(time.monotonic() - began, 45)
+    assert_in(f"lost: Slurm could not start the ranks on {user.cluster}-1 (Commu", failed.err)
+    assert_in(f"Slurm is still cleaning up on {user.cluster}-1", failed.err)
+    job = number_in_slurm(user, "dead")
+    assert_in("COMPLETING", on_node(user, 0, f"scontrol -o show job {job}"))
 
 
 def test_a_job_starts_before_slurm_looks_at_its_queue_by_itself(user):

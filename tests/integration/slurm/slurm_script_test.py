@@ -202,13 +202,61 @@ def test_a_job_that_slurm_puts_back_into_its_queue_is_cancelled(head):
     assert_equal(head.called("scancel"), [])
 
 
+COMPLETING = RUNNING.replace("RUNNING", "COMPLETING").replace(
+    "NodeList=n1", "NodeList=n2 BatchHost=n1"
+)
+
+
+def test_a_job_whose_script_has_ended_is_over_although_a_node_does_not_answer(head):
+    head.call("submit")
+    head.play(scontrol=f"echo '{COMPLETING}'")
+    # The ranks may be ending yet.
+    assert_equal(head.call("await", "25", "0.2", code=6).stdout, f"scontrol\n{COMPLETING}\n")
+    by_itself = COMPLETING.replace(
+        "Reason=None ExitCode=0:0", "Reason=NonZeroExitCode ExitCode=3:0"
+    )
+    head.play(scontrol=f"echo '{by_itself}'")
+    assert_equal(head.call("await", "25", "0.2").stdout, f"scontrol\n{by_itself}\n")
+    head.play(scontrol=f"echo '{COMPLETING}'")
+    (head.job / "batch-end").write_text("233 n[1-2]\n")
+    known = f"scontrol\n{COMPLETING}\nbatch 233 n[1-2]\n"
+    assert_equal(head.call("await", "25", "0.2").stdout, known)
+    assert_equal(head.call("state").stdout, known)
+    # Slurm needs a moment after each job.
+    assert_equal(head.call("await", "3", "0.1", code=6).stdout, f"scontrol\n{COMPLETING}\n")
+    assert_equal(head.call("cancel", "60").stdout, "n2\n")
+
+
+def test_the_nodes_of_a_cancelled_job_are_shown_with_the_reasons_why_slurm_does_not_use_them(head):
+    head.call("submit")
+    states = (
+        "NodeName=n1 Arch=x86_64 State=IDLE AllocTRES=",
+        "NodeName=n2 Arch=x86_64 State=IDLE+DRAIN Reason=Prolog error [root@2026-11-29T21:26:51]",
+    )
+    show = "; ".join(f"echo '{state}'" for state in states)
+    cancelled = CANCELLED.replace("NodeList=n1", "NodeList=n[1-2] BatchHost=n1")
+    head.play(scontrol=f"if [ \"$3\" = node ]; then {show}; else echo '{cancelled}'; fi")
+    wanted = (
+        f"scontrol\n{cancelled}\nnode NodeName=n2 Reason=Prolog error [root@2026-11-29T21:26:51]\n"
+    )
+    assert_equal(head.call("state").stdout, wanted)
+    assert_equal(head.call("await", "5", "0.1").stdout, wanted)
+    assert_equal(head.called("scontrol")[1], ["--oneliner", "show", "node", "n[1-2]"])
+    waiting = cancelled.replace("NodeList=n[1-2]", "NodeList=(null)")
+    head.play(scontrol=f"echo '{waiting}'")
+    assert_equal(head.call("state").stdout, f"scontrol\n{waiting}\n")
+
+
 def test_a_cancel_is_done_once_the_controller_has_seen_the_end(head):
     head.call("submit")
     head.play(scontrol="echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1")
     assert_in("connect failure", head.call("cancel", "1", code=4).stderr)
-    for state in ("RUNNING", "COMPLETING", "SUSPENDED", "REQUEUE_HOLD", "RESIZING"):
+    for state in ("RUNNING", "SUSPENDED", "REQUEUE_HOLD", "RESIZING"):
         head.play(scontrol=f"echo '{RUNNING.replace('RUNNING', state)}'")
         head.call("cancel", "0", code=6)
+    # Slurm has the order, and goes on to end what is left.
+    head.play(scontrol=f"echo '{COMPLETING}'")
+    assert_equal(head.call("cancel", "0").stdout, "n2\n")
     assert_true(head.cancel())
 
 
