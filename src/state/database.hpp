@@ -2,6 +2,8 @@
 // columns.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -42,6 +44,13 @@ class Database {
   std::int64_t last_row_id() const noexcept { return open_.connection.last_row_id(); }
 
   void atomically(const std::function<void()>& body);
+
+  void wait_longer(std::chrono::milliseconds limit) noexcept {
+    open_.connection.wait_longer(limit);
+  }
+
+  /// Returns a number that changes with each change by another connection.
+  std::int64_t version() { return open_.connection.number("PRAGMA data_version"); }
 
   /// Throws ErrorKind::conflict if nodes of another cluster have the same host names as nodes of
   /// this one.

@@ -5,14 +5,15 @@
 
 #include <cassert>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <system_error>
+#include <thread>
 
 #include "base/error.hpp"
 
 namespace fastgpu::state::sqlite {
 namespace {
-
-constexpr int kBusyMilliseconds = 5000;
 
 bool is_full(int code, int error_number) {
   return code == SQLITE_FULL || error_number == ENOSPC || error_number == EDQUOT ||
@@ -48,8 +49,8 @@ Error error_of(int code, sqlite3* connection, const std::filesystem::path& file)
     return {ErrorKind::denied, "the state database " + path + " is read-only: make it and its " +
                                    "directory writable, or set FASTGPU_STATE_DIR"};
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
-    return {ErrorKind::conflict, "another process has been writing to the state database " + path +
-                                     " for over five seconds: try again when it is done"};
+    return {ErrorKind::conflict, "other processes have been writing to the state database " + path +
+                                     " for too long: try again when they are done"};
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
     return {ErrorKind::local, "the state database " + path + " is corrupt (" + detail +
                                   "): move it away, then `fastgpu gc` removes what its clusters "
@@ -164,7 +165,7 @@ SqliteConnection::SqliteConnection(const std::filesystem::path& file, Mode mode)
   if (connection == nullptr) throw Error(ErrorKind::local, "SQLite found no memory to begin with");
   sqlite3_extended_result_codes(connection, 1);
   if (code != SQLITE_OK) throw error_of(sqlite3_extended_errcode(connection), connection, file_);
-  sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  sqlite3_busy_handler(connection, go_on_waiting, waiting_.get());
   sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
@@ -175,9 +176,22 @@ void SqliteConnection::allow_checkpoints() {
 }
 
 void SqliteConnection::empty_log() {
-  sqlite3_busy_timeout(handle_.get(), 0);
+  sqlite3_busy_handler(handle_.get(), nullptr, nullptr);
   run("PRAGMA wal_checkpoint(TRUNCATE)");
-  sqlite3_busy_timeout(handle_.get(), kBusyMilliseconds);
+  sqlite3_busy_handler(handle_.get(), go_on_waiting, waiting_.get());
+}
+
+/// Sleeps for a moment, and returns 0 once the limit is over. The pauses stay short and differ, so
+/// that none of many processes is always later than the others: SQLite's own pauses become longer,
+/// and those that have waited longest ask least often.
+int SqliteConnection::go_on_waiting(void* waiting, int waited_before) {
+  Waiting& wait = *static_cast<Waiting*>(waiting);
+  const auto now = std::chrono::steady_clock::now();
+  if (waited_before == 0) wait.since = now;
+  if (now - wait.since >= wait.limit) return 0;
+  const auto ticks = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1 + (ticks / 1'000) % 10));
+  return 1;
 }
 
 std::int64_t SqliteConnection::number(std::string_view sql) {

@@ -1,6 +1,7 @@
 // A thin wrapper of SQLite for state/: connections and statements that throw our errors.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -50,7 +51,8 @@ class Statement {
   int bound_ = 0;
 };
 
-/// A connection. It waits for up to five seconds for another process's transaction.
+/// A connection. It waits for up to five seconds for another process's transaction, if
+/// wait_longer() sets no other limit.
 class SqliteConnection {
  public:
   SqliteConnection(const std::filesystem::path& file, Mode mode);
@@ -84,10 +86,21 @@ class SqliteConnection {
 
   std::int64_t last_row_id() const noexcept;
 
+  /// Sets the longest wait for another process's transaction.
+  void wait_longer(std::chrono::milliseconds limit) noexcept { waiting_->limit = limit; }
+
  private:
+  /// The wait for another process's transaction that is in progress. SQLite has its address.
+  struct Waiting {
+    std::chrono::milliseconds limit{5'000};
+    std::chrono::steady_clock::time_point since{};
+  };
+  static int go_on_waiting(void* waiting, int waited_before);
+
   int changes() const noexcept;
 
   std::filesystem::path file_;
+  std::unique_ptr<Waiting> waiting_ = std::make_unique<Waiting>();
   CHandle<sqlite3, close> handle_;
 };
 

@@ -123,6 +123,13 @@ void Store::atomically(const std::function<void()>& body) {
   database_->atomically(body);
 }
 
+void Store::wait_longer(std::chrono::milliseconds limit) noexcept {
+  database_->wait_longer(limit);
+}
+std::int64_t Store::version() const {
+  return database_->version();
+}
+
 std::vector<Cluster> Store::clusters() const {
   return all_of(database_->query(std::string(kSelectClusters) + "ORDER BY name"));
 }

@@ -1,6 +1,7 @@
 // The database of one state directory: SQLite in WAL mode.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -40,6 +41,13 @@ class Store {
   /// throws, all are undone. May be nested.
   void atomically(const std::function<void()>& body);
 
+  /// Sets the longest wait for the changes of other processes: five seconds is for commands that
+  /// somebody waits for.
+  void wait_longer(std::chrono::milliseconds limit) noexcept;
+
+  /// Returns a number that changes with each change by another process, and costs next to nothing.
+  std::int64_t version() const;
+
   std::vector<Cluster> clusters() const;  ///< Returns all clusters, sorted by name.
   std::optional<Cluster> find_cluster(const ClusterName& name) const;
   std::optional<Cluster> find_cluster(const ClusterId& id) const;
@@ -70,6 +78,8 @@ class Store {
   void put_timer(const ClusterId& cluster, const Timer& timer);
 
   std::vector<Job> jobs() const;  ///< Returns all jobs, the newest first.
+  /// Returns the jobs of a cluster that have not ended, the newest first.
+  std::vector<Job> open_jobs(const ClusterId& cluster) const;
   /// Calls `take` with each job of `cluster`, or of all clusters, the newest first.
   void for_each_job_line(JobLineParts parts, const std::optional<ClusterId>& cluster,
                          const std::function<void(JobLine&&)>& take) const;

@@ -42,6 +42,17 @@ std::vector<Job> Store::jobs() const {
   return jobs;
 }
 
+std::vector<Job> Store::open_jobs(const ClusterId& cluster) const {
+  std::vector<Job> jobs;
+  sqlite::Statement rows = database_->query(
+      std::string(kSelectJobs) + "WHERE cluster=? AND state IN (?, ?, ?) ORDER BY sequence DESC",
+      cluster.value, to_string(JobState::queued), to_string(JobState::starting),
+      to_string(JobState::running));
+  while (rows.step())
+    jobs.push_back(job_of(rows));
+  return jobs;
+}
+
 void Store::for_each_job_line(JobLineParts parts, const std::optional<ClusterId>& cluster,
                               const std::function<void(JobLine&&)>& take) const {
   const bool has_request = parts == JobLineParts::row_and_request;

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <random>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/pipe.hpp"
 #include "sample.hpp"
@@ -90,6 +93,60 @@ TEST_CASE("two processes that make the same store at once both succeed") {
     CHECK(b.wait().status == 0);
     CHECK(Store(temp.path()).open_intents().size() == 40);
   }
+}
+
+TEST_CASE("a change waits for those of other processes as long as the limit says") {
+  const TempDirectory temp;
+  Store writer(temp.path());
+  Store other(temp.path());
+  writer.atomically([&] {
+    writer.open_intent(sample_intent("a"));
+    other.wait_longer(0ms);
+    const Error e = failure_of([&] { other.open_intent(sample_intent("b")); });
+    CHECK(e.kind() == ErrorKind::conflict);
+    CHECK(std::string(e.what()).find(temp.path().string()) != std::string::npos);
+  });
+  other.wait_longer(1min);
+  std::jthread late;
+  writer.atomically([&] {
+    writer.open_intent(sample_intent("c"));
+    late = std::jthread([&] { other.open_intent(sample_intent("d")); });
+    std::this_thread::sleep_for(20ms);
+  });
+  late.join();
+  CHECK(writer.open_intents().size() == 3);
+}
+
+TEST_CASE("many processes that write again and again all get their turns") {
+  constexpr int kWriters = 12;
+  const TempDirectory temp;
+  Store(temp.path()).insert_cluster(sample_cluster());
+  const auto write = [&] {
+    Store store(temp.path());
+    for (int i = 0; i < 25; ++i)
+      store.atomically([&] {
+        store.open_intent(sample_intent("x"));
+        std::this_thread::sleep_for(2ms);  // A transaction that takes its time.
+      });
+    return 0;
+  };
+  std::vector<std::unique_ptr<Child>> writers;
+  for (int i = 0; i < kWriters; ++i)
+    writers.push_back(std::make_unique<Child>(write));
+  for (const auto& writer : writers)
+    CHECK(writer->wait().status == 0);
+  CHECK(Store(temp.path()).open_intents().size() == kWriters * 25);
+}
+
+TEST_CASE("the version changes with the changes of others, and not by reading") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Store other(temp.path());
+  const auto before = store.version();
+  CHECK(store.open_intents().empty());
+  CHECK(store.version() == before);
+  other.open_intent(sample_intent("a"));
+  CHECK(store.version() != before);
 }
 
 TEST_CASE("two processes that want the same name: one has it, the other a conflict") {

@@ -3,7 +3,11 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <string>
+#include <vector>
+
 #include "sample.hpp"
+#include "state/words.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -161,6 +165,22 @@ TEST_CASE("a job that is erased is gone, and its number is not given again") {
   store.insert_job(second, {"train"});
   CHECK(second.id == "train-2");
   store.erase_job("nothing-1");
+}
+
+TEST_CASE("the jobs of a cluster that have not ended are found without the others") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  for (const JobState state :
+       {JobState::queued, JobState::starting, JobState::running, JobState::succeeded,
+        JobState::failed, JobState::cancelled, JobState::lost})
+    for (const char* cluster : {"0badcafe", "11111111"}) {
+      Job job{.id = "", .cluster = {cluster}, .state = state, .reason = ""};
+      store.insert_job(job, {std::string(to_string(state))});
+    }
+  std::vector<std::string> ids;
+  for (const Job& job : store.open_jobs({"0badcafe"}))
+    ids.push_back(job.id);
+  CHECK(ids == std::vector<std::string>{"running-1", "starting-1", "queued-1"});
 }
 
 TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
