@@ -8,6 +8,7 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "launcher/gpu_order.hpp"
 
 namespace fastgpu::launcher {
@@ -79,41 +80,6 @@ std::vector<RankPart> places_of_gpus(const MachineTopology& topology) {
   return places;
 }
 
-const NodeTopology& topology_of(std::span<const NodeTopology> nodes, const NodeName& name) {
-  const auto found = std::ranges::find(nodes, name, &NodeTopology::name);
-  if (found == nodes.end())
-    throw Error(ErrorKind::internal, "the topology of " + name.value + " is unknown");
-  return *found;
-}
-
-/// Returns the places with GPUs in the order in which `count` ranks get them.
-std::vector<RankPart> ordered_by_links(const std::vector<RankPart>& places,
-                                       const MachineTopology& topology, std::size_t count) {
-  std::vector<int> offered;
-  for (const RankPart& place : places)
-    offered.push_back(place.gpu);
-  std::ranges::sort(offered);
-  std::vector<RankPart> ordered;
-  for (const int gpu : order_gpus(topology, offered, count))
-    ordered.push_back(*std::ranges::find(places, gpu, &RankPart::gpu));
-  return ordered;
-}
-
-/// Returns the place of each of these ranks; none if the node has no places. Ranks beyond the
-/// places have the same ones again.
-std::vector<RankPart> places_of(std::span<const NodeTopology> nodes, const NodeRanks& ranks,
-                                RankUnit unit) {
-  const NodeTopology& node = topology_of(nodes, ranks.node);
-  std::vector<RankPart> places =
-      places_of_nodes(nodes, unit)[static_cast<std::size_t>(&node - nodes.data())];
-  const auto count = static_cast<std::size_t>(ranks.count);
-  if (unit == RankUnit::gpu) places = ordered_by_links(places, node.topology, count);
-  std::vector<RankPart> out;
-  for (std::size_t i = 0; i < count && !places.empty(); ++i)
-    out.push_back(places[i % places.size()]);
-  return out;
-}
-
 /// Adds a line with the items behind `head`, and further lines where it would have more than 80
 /// columns.
 void add_list(std::string& out, const std::string& head, const std::vector<std::string>& items) {
@@ -141,16 +107,13 @@ std::vector<std::string> devices_of(const MachineTopology& topology, int numa) {
   return devices;
 }
 
-/// A rank, for the drawing.
-struct DrawnRank {
-  int rank = 0;
-  std::vector<int> cpus;
-  int gpu = -1;
-};
-
-void draw_rank(const DrawnRank& rank, std::string& out) {
-  out += "      rank " + std::to_string(rank.rank) + ": CPUs " + agent::cpu_list(rank.cpus) +
-         (rank.gpu >= 0 ? ", GPU " + std::to_string(rank.gpu) : "") + "\n";
+/// Returns "CPUs 0-3, GPU 0".
+std::string text_of(const DrawnPart& part) {
+  std::string text = part.cpus.empty() ? "" : "CPUs " + agent::cpu_list(part.cpus);
+  if (part.gpus.empty()) return text;
+  append_item(text, part.gpus.size() == 1 ? "GPU " : "GPUs ");
+  text += agent::cpu_list(part.gpus);
+  return text;
 }
 
 /// The numbers of a NUMA node's CPUs in a socket.
@@ -161,7 +124,7 @@ std::vector<int> cpus_of(const MachineTopology& topology, int socket, int numa) 
   return cpus;
 }
 
-void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, std::string& out) {
+void draw_node(const NodeTopology& node, std::span<const DrawnPart> parts, std::string& out) {
   const MachineTopology& topology = node.topology;
   out += node.name.value + "\n";
   for (const LinkedPairs& group : linked_pairs(topology))
@@ -171,7 +134,7 @@ void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, st
   std::set<std::pair<int, int>> places;  // a socket and one of its NUMA nodes
   for (const Cpu& cpu : topology.cpus)
     places.emplace(cpu.socket, cpu.numa);
-  std::set<int> drawn;
+  std::set<std::string> drawn;
   int socket_before = -1;
   for (const auto& [socket, numa] : places) {
     if (socket != socket_before) out += "  socket " + std::to_string(socket) + "\n";
@@ -181,10 +144,11 @@ void draw_node(const NodeTopology& node, const std::vector<DrawnRank>& ranks, st
     items.insert(items.begin(), "CPUs " + agent::cpu_list(cpus));
     add_list(out, "    NUMA node " + std::to_string(numa) + ":", items);
     const auto is_here = [&](int cpu) { return std::ranges::count(cpus, cpu) > 0; };
-    // A rank is drawn in the first NUMA node of its CPUs.
-    for (const DrawnRank& rank : ranks)
-      if (std::ranges::any_of(rank.cpus, is_here) && drawn.insert(rank.rank).second)
-        draw_rank(rank, out);
+    // A part is drawn in the first NUMA node of its CPUs.
+    for (const DrawnPart& part : parts)
+      if (part.node == node.name && std::ranges::any_of(part.cpus, is_here) &&
+          drawn.insert(part.name).second)
+        out += "      " + part.name + ": " + text_of(part) + "\n";
   }
 }
 
@@ -230,31 +194,30 @@ std::vector<std::vector<RankPart>> places_of_nodes(std::span<const NodeTopology>
   return out;
 }
 
-void bind_ranks(std::vector<NodeRanks>& placement, std::span<const NodeTopology> nodes,
-                RankUnit unit) {
-  if (unit == RankUnit::none) return;
-  for (NodeRanks& ranks : placement) {
-    ranks.cpus.clear();
-    ranks.gpus.clear();
-    for (const RankPart& place : places_of(nodes, ranks, unit)) {
-      ranks.cpus.push_back(agent::cpu_list(place.cpus));
-      if (place.gpu >= 0) ranks.gpus.push_back(place.gpu);
+std::size_t index_of(std::span<const NodeTopology> nodes, const NodeName& name) {
+  const auto found = std::ranges::find(nodes, name, &NodeTopology::name);
+  if (found == nodes.end())
+    throw Error(ErrorKind::internal, "the topology of " + name.value + " is unknown");
+  return static_cast<std::size_t>(found - nodes.begin());
+}
+
+std::vector<DrawnPart> drawn_ranks(std::span<const NodeRanks> placement) {
+  std::vector<DrawnPart> drawn;
+  for (const NodeRanks& ranks : placement)
+    for (std::size_t i = 0; i < ranks.cpus.size(); ++i) {
+      drawn.push_back({.name = "rank " + std::to_string(ranks.first + static_cast<int>(i)),
+                       .node = ranks.node,
+                       .cpus = agent::parse_cpu_list(ranks.cpus[i])});
+      if (i < ranks.gpus.size()) drawn.back().gpus = {ranks.gpus[i]};
     }
-  }
+  return drawn;
 }
 
 std::string draw_placement(std::span<const NodeRanks> placement,
-                           std::span<const NodeTopology> nodes, RankUnit unit) {
-  if (unit == RankUnit::none) return "";
+                           std::span<const NodeTopology> nodes, std::span<const DrawnPart> parts) {
   std::string out;
-  for (const NodeRanks& ranks : placement) {
-    std::vector<DrawnRank> drawn;
-    for (const RankPart& place : places_of(nodes, ranks, unit))
-      drawn.push_back({.rank = ranks.first + static_cast<int>(drawn.size()),
-                       .cpus = place.cpus,
-                       .gpu = place.gpu});
-    draw_node(topology_of(nodes, ranks.node), drawn, out);
-  }
+  for (const NodeRanks& ranks : placement)
+    draw_node(nodes[index_of(nodes, ranks.node)], parts, out);
   return out;
 }
 

@@ -1,9 +1,11 @@
-// The CPUs and the GPU of each rank, as a function of the nodes' topologies and of what a rank is
-// to have for itself. Pure.
+// The places of a node for ranks, as a function of its topology and of what a rank is to have for
+// itself, and their drawing. Pure.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/protocol/topology.hpp"
@@ -15,12 +17,17 @@ namespace fastgpu::launcher {
 struct RankPart {
   std::vector<int> cpus;  ///< Sorted, and in no other place of the node.
   int gpu = -1;           ///< The index of the GPU; -1 for none.
+
+  friend bool operator==(const RankPart&, const RankPart&) = default;
 };
 
 /// Returns the places of a node for ranks that have a core, a NUMA node, a socket or a GPU each, in
 /// the order of sockets, NUMA nodes and cores, or of GPUs. The GPUs of one NUMA node share its
 /// cores; those whose NUMA node is unknown share all cores that remain, or all of the node.
 std::vector<RankPart> rank_places(const agent::MachineTopology& topology, RankUnit unit);
+
+/// The boot id of all nodes that are on this machine.
+inline constexpr std::string_view kThisMachine = "local";
 
 /// A node with its topology.
 struct NodeTopology {
@@ -33,15 +40,23 @@ struct NodeTopology {
 std::vector<std::vector<RankPart>> places_of_nodes(std::span<const NodeTopology> nodes,
                                                    RankUnit unit);
 
-/// Writes the CPUs and the GPU of each rank into the placement: the places in their order, and
-/// those with GPUs as order_gpus() has them. With more ranks on a node than places, several ranks
-/// have the same. `nodes` has every node of the placement.
-void bind_ranks(std::vector<NodeRanks>& placement, std::span<const NodeTopology> nodes,
-                RankUnit unit);
+/// Returns the place of a node among `nodes`, which has it.
+std::size_t index_of(std::span<const NodeTopology> nodes, const NodeName& name);
 
-/// Returns the nodes, sockets, NUMA nodes, GPUs, NVLinks, adapters and ranks of a placement that
-/// bind_ranks() has written, as lines of text; empty for RankUnit::none.
+/// The CPUs and GPUs of a rank, or of a job that holds them, for the drawing.
+struct DrawnPart {
+  std::string name;  ///< "rank 3", "job train-1"
+  NodeName node;
+  std::vector<int> cpus{};
+  std::vector<int> gpus{};
+};
+
+/// Returns the ranks of a placement that have places.
+std::vector<DrawnPart> drawn_ranks(std::span<const NodeRanks> placement);
+
+/// Returns the nodes, sockets, NUMA nodes, GPUs, NVLinks, adapters and these parts of a placement,
+/// as lines of text.
 std::string draw_placement(std::span<const NodeRanks> placement,
-                           std::span<const NodeTopology> nodes, RankUnit unit);
+                           std::span<const NodeTopology> nodes, std::span<const DrawnPart> parts);
 
 }  // namespace fastgpu::launcher

@@ -126,6 +126,57 @@ std::vector<std::size_t> best_ring(const PairValues& worth, std::size_t count) {
   return best;
 }
 
+/// Returns the worth of the best ring of each set of at most `count` GPUs.
+std::vector<int> worth_of_rings(const PairValues& worth, std::size_t count) {
+  constexpr int kNone = std::numeric_limits<int>::min();
+  const std::size_t gpus = worth.size();
+  std::vector<int> rings(GpuSet{1} << gpus, kNone);
+  std::vector<int> ways(rings.size() * gpus, kNone);  // From the first GPU of a set to each other.
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu)
+    ways[(GpuSet{1} << gpu) * gpus + gpu] = 0;
+  for (GpuSet set = 1; set < rings.size(); ++set) {
+    const auto size = static_cast<std::size_t>(std::popcount(set));
+    const auto first = static_cast<std::size_t>(std::countr_zero(set));
+    for (std::size_t last = first; size <= count && last < gpus; ++last) {
+      const int way = ways[set * gpus + last];
+      if (way == kNone) continue;
+      rings[set] = std::max(rings[set], way + (size > 1 ? worth[last][first] : 0));
+      for (std::size_t gpu = first + 1; gpu < gpus; ++gpu) {
+        const GpuSet longer = set | GpuSet{1} << gpu;
+        if (longer == set) continue;
+        int& known = ways[longer * gpus + gpu];
+        known = std::max(known, way + worth[last][gpu]);
+      }
+    }
+  }
+  return rings;
+}
+
+/// Returns the loss to the other GPUs if a set is taken from them: a link counts more than all GPUs
+/// of one NUMA node.
+int loss_by(GpuSet taken, const PairValues& links, const std::vector<int>& numas) {
+  constexpr int kLink = static_cast<int>(kMostOrdered * kMostOrdered);
+  int loss = 0;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    for (std::size_t k = 0; k < links.size(); ++k)
+      if ((taken >> i & 1U) != 0 && (taken >> k & 1U) == 0)
+        loss += links[i][k] * kLink + static_cast<int>(numas[i] == numas[k]);
+  return loss;
+}
+
+/// Returns true if the lowest GPU that only one of two sets has is in `a`.
+bool is_earlier(GpuSet a, GpuSet b) {
+  const GpuSet differing = a ^ b;
+  return (a & differing & (~differing + 1)) != 0;
+}
+
+std::vector<int> numas_of(const MachineTopology& topology, std::span<const int> gpus) {
+  std::vector<int> numas;
+  for (const int gpu : gpus)
+    numas.push_back(topology.gpus.at(static_cast<std::size_t>(gpu)).numa);
+  return numas;
+}
+
 /// Returns the ring from the place on at which it is best cut: no neighbours are worth less than
 /// its last and its first GPU. Of several such orders, the first.
 std::vector<std::size_t> cut(std::vector<std::size_t> ring, const PairValues& worth) {
@@ -149,14 +200,36 @@ std::vector<int> order_gpus(const MachineTopology& topology, std::span<const int
   const auto links = links_among(topology, offered);
   if (count < 2 || offered.size() > kMostOrdered || are_alike(links))
     return {offered.begin(), offered.begin() + static_cast<std::ptrdiff_t>(count)};
-  std::vector<int> numas;
-  for (const int gpu : offered)
-    numas.push_back(topology.gpus.at(static_cast<std::size_t>(gpu)).numa);
-  const auto worth = worth_of(links, numas);
+  const auto worth = worth_of(links, numas_of(topology, offered));
   std::vector<int> ordered;
   for (const std::size_t place : cut(best_ring(worth, count), worth))
     ordered.push_back(offered[place]);
   return ordered;
+}
+
+std::vector<int> choose_gpus(const MachineTopology& topology, std::span<const int> free,
+                             std::size_t count) {
+  count = std::min(count, free.size());
+  if (count == 0 || count == free.size() || free.size() > kMostOrdered)
+    return {free.begin(), free.begin() + static_cast<std::ptrdiff_t>(count)};
+  const auto links = links_among(topology, free);
+  const std::vector<int> numas = numas_of(topology, free);
+  const std::vector<int> rings = worth_of_rings(worth_of(links, numas), count);
+  GpuSet best = 0;
+  int least = 0;  // The loss by the best set.
+  for (GpuSet set = 1; set < rings.size(); ++set) {
+    if (std::cmp_not_equal(std::popcount(set), count)) continue;
+    if (best != 0 && rings[set] < rings[best]) continue;
+    const int loss = loss_by(set, links, numas);
+    const bool is_as_good = best != 0 && rings[set] == rings[best];
+    if (is_as_good && (loss > least || (loss == least && !is_earlier(set, best)))) continue;
+    best = set;
+    least = loss;
+  }
+  std::vector<int> chosen;
+  for (std::size_t i = 0; i < free.size(); ++i)
+    if ((best >> i & 1U) != 0) chosen.push_back(free[i]);
+  return chosen;
 }
 
 std::vector<LinkedPairs> linked_pairs(const MachineTopology& topology) {

@@ -1,4 +1,5 @@
-// The order of a node's GPUs for its ranks, by the NVLinks between them. Pure.
+// The choice of a node's GPUs for the ranks of a job, and their order, by the NVLinks between them.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,16 @@ namespace fastgpu::launcher {
 /// many links, or none, and with more than 16 GPUs, the order is that of the PCI bus.
 std::vector<int> order_gpus(const agent::MachineTopology& topology, std::span<const int> offered,
                             std::size_t count);
+
+/// Returns `count` of the GPUs of a node that are `free`, at most all, in ascending order. `free`
+/// has their indexes in ascending order. Chooses
+/// - GPUs with the best ring, by the links and NUMA nodes that order_gpus() compares,
+/// - of these, those that leave most together: that have the fewest links with the GPUs that stay
+///   free, and then the fewest of these on their NUMA nodes,
+/// - of these, the first in the order of the PCI bus.
+/// With more than 16 free GPUs the first ones are chosen.
+std::vector<int> choose_gpus(const agent::MachineTopology& topology, std::span<const int> free,
+                             std::size_t count);
 
 /// The pairs of GPUs with the same number of NVLinks.
 struct LinkedPairs {

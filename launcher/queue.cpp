@@ -94,7 +94,24 @@ bool fits(const JobRecord& own, std::span<const NodeSlots> nodes, std::span<cons
   return true;
 }
 
+/// Adds the parts that a job holds; none if its record is damaged.
+void add_parts(const Job& job, std::vector<HeldParts>& held) try {
+  for (const NodeRanks& ranks : job.record->placement)
+    if (!ranks.cpus.empty() || !ranks.gpus.empty()) held.push_back(parts_held_by(job.id, ranks));
+} catch (const Error&) {
+  return;
+}
+
 }  // namespace
+
+std::vector<HeldParts> held_parts(std::span<const Job> jobs) {
+  std::vector<HeldParts> held;
+  for (const Job& job : jobs) {
+    const JobRecord* const record = record_of(job);
+    if (record != nullptr && has_slots(job) && is_exclusive(*record)) add_parts(job, held);
+  }
+  return held;
+}
 
 std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
   std::vector<NodeSlots> free(nodes.begin(), nodes.end());
@@ -161,7 +178,8 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     if (!share_a_node(*theirs, record)) continue;
     const bool has_priority =
         is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older);
-    const bool is_in_the_way = (has_slots(other) && is_full) || has_priority;
+    const bool has_what_is_needed = is_full || contains(record.part_holders, other.id);
+    const bool is_in_the_way = (has_slots(other) && has_what_is_needed) || has_priority;
     if (is_in_the_way && !contains(turn.waits_for, other.id)) turn.waits_for.push_back(other.id);
   }
   return turn;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/held_parts.hpp"
 #include "launcher/placement.hpp"
 #include "state/model.hpp"
 
@@ -14,6 +15,10 @@ namespace fastgpu::launcher {
 /// neither have jobs that share theirs.
 std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes,
                                   std::span<const state::Job> jobs);
+
+/// Returns the cores and GPUs that running jobs have for themselves: those of jobs with --per that
+/// do not share.
+std::vector<HeldParts> held_parts(std::span<const state::Job> jobs);
 
 /// Returns the placement of a new job: on free slots if all of its ranks fit there, else where they
 /// fit once other jobs have ended. Throws as place() does.
@@ -36,6 +41,7 @@ struct Turn {
 /// newest first, and those that any of them starts after. It waits for
 /// - jobs and arrays that it starts after, until they have succeeded,
 /// - running jobs, where its nodes do not have enough slots besides theirs,
+/// - running jobs that hold cores or GPUs which its ranks need, as its record has them,
 /// - jobs on its nodes that wait, and have a higher priority or are older. Elements that an array
 ///   holds back do not wait for slots, and neither do jobs before those have succeeded that they
 ///   start after.

@@ -215,20 +215,39 @@ bool has_no_cluster(Services& services, const state::Job& job) {
   return !cluster || cluster->state == state::ClusterState::deleting;
 }
 
+/// Puts the jobs that hold the cores and GPUs which a waiting job needs into its record. Returns
+/// false if they are there.
+bool put_holders(state::Job& job, const std::vector<std::string>& holders) {
+  if (job.record->part_holders == holders) return false;
+  launcher::JobRecord record = *job.record;
+  record.part_holders = holders;
+  job.record = std::move(record);
+  return true;
+}
+
 /// Starts the job on record if it is its turn. Returns what it waits for otherwise.
-std::vector<std::string> begin_if_possible(Services& services, state::Job& job) {
+std::vector<std::string> begin_if_possible(Services& services, state::Job& job,
+                                           std::span<const launcher::NodeTopology> topologies) {
   launcher::Turn turn;
   bool is_ended = false;
   bool has_lost_cluster = false;
+  state::Job begun;
   services.store().atomically([&] {
-    const auto stored = services.store().find_job(job.id);
+    auto stored = services.store().find_job(job.id);
     is_ended = !stored || launcher::has_ended(*stored);
     has_lost_cluster = has_no_cluster(services, job);
     if (is_ended || has_lost_cluster) return;
-    turn = turn_now(services, job);
-    if (!turn.never.empty() || !turn.waits_for.empty()) return;
-    job.state = JobState::starting;
-    services.store().update_job(job);
+    begun = job;
+    give_parts(services, begun, topologies);
+    turn = turn_now(services, begun);
+    if (!turn.never.empty()) return;
+    if (!turn.waits_for.empty()) {
+      if (!topologies.empty() && put_holders(*stored, begun.record->part_holders))
+        services.store().update_job(*stored);
+      return;
+    }
+    begun.state = JobState::starting;
+    services.store().update_job(begun);
   });
   if (is_ended)
     throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its turn");
@@ -241,6 +260,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job) 
     end_waiting(services, job, JobState::cancelled, 1, turn.never);
     throw Error(ErrorKind::remote, "job " + job.id + ": " + turn.never);
   }
+  if (turn.waits_for.empty()) job = std::move(begun);
   return turn.waits_for;
 }
 
@@ -285,7 +305,29 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
   return waits;
 }
 
-void wait_for_turn(Services& services, state::Job& job) {
+std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster) {
+  return launcher::held_parts(jobs_that_count(services.store().jobs(), cluster, {}));
+}
+
+void give_parts(Services& services, state::Job& job,
+                std::span<const launcher::NodeTopology> topologies) {
+  if (topologies.empty()) return;
+  launcher::JobRecord record = *job.record;
+  record.part_holders = launcher::bind_ranks(record.placement, topologies, record.spec.per,
+                                             held_now(services, job.cluster), record.spec.sharing);
+  job.record = std::move(record);
+}
+
+void note_holders(Services& services, state::Job& job,
+                  std::span<const launcher::NodeTopology> topologies) {
+  if (topologies.empty()) return;
+  state::Job begun = job;
+  give_parts(services, begun, topologies);
+  put_holders(job, begun.record->part_holders);
+}
+
+void wait_for_turn(Services& services, state::Job& job,
+                   std::span<const launcher::NodeTopology> topologies) {
   std::string shown;
   std::string silence;  // As it is on record.
   Questions questions(services);
@@ -295,7 +337,7 @@ void wait_for_turn(Services& services, state::Job& job) {
       end_waiting(services, job, JobState::cancelled, 130, std::string(kGivenUp));
       services.cancel().check();
     }
-    const auto waits_for = begin_if_possible(services, job);
+    const auto waits_for = begin_if_possible(services, job, topologies);
     if (waits_for.empty()) return services.messages().end_progress();
     const std::string text = "job " + job.id + " waits for " + joined(waits_for) +
                              (silence.empty() ? "" : "; ") + silence;

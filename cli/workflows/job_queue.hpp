@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,24 @@ launcher::Turn turn_now(Services& services, const state::Job& job);
 std::vector<std::vector<std::string>> waits_of(Services& services,
                                                const std::vector<state::Job>& jobs);
 
-/// Waits until it is the job's turn, and records that it starts. Blocks. Throws interrupted for a
-/// cancel, of this process or of the job, and remote if a job that it starts after did not succeed
-/// or was deleted; then the job has ended.
-void wait_for_turn(Services& services, state::Job& job);
+/// Returns the cores and GPUs that running jobs of a cluster have for themselves.
+std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster);
+
+/// Gives the ranks of a job with --per the cores and GPUs that are free now, or puts the jobs that
+/// hold them into its record. `topologies` has its nodes; empty for a job without --per.
+void give_parts(Services& services, state::Job& job,
+                std::span<const launcher::NodeTopology> topologies);
+
+/// Does the second part alone, for a job that is about to wait.
+void note_holders(Services& services, state::Job& job,
+                  std::span<const launcher::NodeTopology> topologies);
+
+/// Waits until it is the job's turn, gives its ranks their cores and GPUs, and records that it
+/// starts. `topologies` is that of give_parts(). Blocks. Throws interrupted for a cancel, of this
+/// process or of the job, and remote if a job that it starts after did not succeed or was deleted;
+/// then the job has ended.
+void wait_for_turn(Services& services, state::Job& job,
+                   std::span<const launcher::NodeTopology> topologies);
 
 /// Returns true for a job that waits for its turn, and for one that its fastgpu starts now: it has
 /// no files on its nodes yet.

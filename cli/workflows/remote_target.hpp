@@ -6,6 +6,7 @@
 
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/services.hpp"
+#include "launcher/binding.hpp"
 #include "ssh/host.hpp"
 #include "state/model.hpp"
 
@@ -16,6 +17,7 @@ struct RemoteTarget {
   std::vector<state::Node> nodes;
   std::vector<ssh::Host> hosts;      ///< One host for each node.
   HeartbeatPtr heartbeat = nullptr;  ///< Keeps the cluster attended while the target is in use.
+  std::vector<launcher::NodeTopology> topologies{};  ///< The nodes again, for a job with --per.
 };
 
 enum class Access : std::uint8_t { modify, inspect };

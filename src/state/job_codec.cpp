@@ -259,6 +259,7 @@ JobRecord parse_job_record(const std::string& text) try {
   if (object.contains("keep_jobs")) record.spec.keep_jobs = field<int>(object, "keep_jobs");
   record.spec.at_end = object.value("at_end", std::vector<std::string>());
   record.restarts = object.value("restarts", 0);
+  record.part_holders = object.value("part_holders", std::vector<std::string>());
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
 } catch (const json::exception& e) {  // A field that may be absent has another type.
@@ -364,6 +365,7 @@ std::string record_text_of(const JobRecord& record) {
   if (record.spec.keep_jobs) object["keep_jobs"] = *record.spec.keep_jobs;
   if (!record.spec.at_end.empty()) object["at_end"] = record.spec.at_end;
   if (record.restarts > 0) object["restarts"] = record.restarts;
+  if (!record.part_holders.empty()) object["part_holders"] = record.part_holders;
   put_engine(object, record);
   put_end(object, record);
   return text_of(object);

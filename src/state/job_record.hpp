@@ -142,7 +142,7 @@ struct NodeRanks {
   int first = 0;
   int count = 0;
   int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
-  /// The CPUs of each rank, "0-3,8"; empty if the ranks share the node.
+  /// The CPUs of each rank, "0-3,8"; empty if the ranks share the node, and before the job begins.
   std::vector<std::string> cpus{};
   /// The GPU of each rank, by its index in the order of the PCI bus; empty if the ranks choose.
   std::vector<int> gpus{};
@@ -194,6 +194,8 @@ struct JobRecord {
   bool id_taken = false;
   std::vector<NodeName> lost_nodes{};  ///< The nodes whose loss ended it.
   std::vector<FullDiskAt> full_disks{};
+  /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
+  std::vector<std::string> part_holders{};
 };
 
 }  // namespace fastgpu::state

@@ -194,10 +194,10 @@ TEST_CASE(
   CHECK(gpus_seen({2, 1, 2}) == "2,1\n");
 }
 
-TEST_CASE("ranks whose GPUs have the usual order see all of them") {
-  CHECK(gpus_seen({0, 1, 2}) == "all\n");
-  CHECK(gpus_seen({0, 1, 0, 1}) == "all\n");
-  CHECK(gpus_seen({0}) == "all\n");
+TEST_CASE("ranks see the GPUs that their job holds on the node, and no others") {
+  CHECK(gpus_seen({0, 1, 2}) == "0,1,2\n");
+  CHECK(gpus_seen({0, 1, 0, 1}) == "0,1\n");
+  CHECK(gpus_seen({0}) == "0\n");
 }
 
 TEST_CASE("a list of GPUs that the job has is kept") {

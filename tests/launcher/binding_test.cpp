@@ -12,6 +12,7 @@ namespace fastgpu::launcher {
 namespace {
 
 using test::failure_of;
+using test::gpu_machine;
 using test::machine;
 using Lists = std::vector<std::string>;
 
@@ -20,15 +21,6 @@ Lists lists_of(const std::vector<RankPart>& places) {
   for (const RankPart& place : places)
     lists.push_back(agent::cpu_list(place.cpus));
   return lists;
-}
-
-/// Two sockets of 8 cores with two threads each, 4 GPUs and an adapter on each socket.
-agent::MachineTopology gpu_machine() {
-  agent::MachineTopology topology = machine({.sockets = 2, .numas = 1, .cores = 8, .threads = 2});
-  for (int i = 0; i < 8; ++i)
-    topology.gpus.push_back({.name = "gpu" + std::to_string(i), .numa = i / 4});
-  topology.adapters = {{.name = "mlx5_0", .numa = 0}, {.name = "mlx5_1", .numa = 1}};
-  return topology;
 }
 
 TEST_SUITE_BEGIN("launcher/binding");
@@ -149,59 +141,13 @@ TEST_CASE("nodes that share a kernel get different places, and others all of the
   CHECK(places_of_nodes(nodes, RankUnit::core)[1].size() == 4);
 }
 
-TEST_CASE("ranks beyond the places have the same ones again") {
-  const auto topology = machine({.sockets = 2, .numas = 1, .cores = 1, .threads = 1});
-  const std::vector<NodeTopology> nodes = {{{"a"}, topology}};
-  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 3}};
-  bind_ranks(placement, nodes, RankUnit::socket);
-  CHECK(placement[0].cpus == Lists{"0", "1", "0"});
-  bind_ranks(placement, nodes, RankUnit::none);
-  CHECK(placement[0].cpus.size() == 3);
-}
-
-TEST_CASE("ranks get the GPUs that are linked best, each with the cores beside its own") {
-  auto topology = gpu_machine();
-  topology.gpu_links = test::hybrid_cube_mesh();
-  const std::vector<NodeTopology> nodes = {{{"a"}, topology}};
-  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 8}};
-  const Lists cpus = lists_of(rank_places(topology, RankUnit::gpu));
-  bind_ranks(placement, nodes, RankUnit::gpu);
-  REQUIRE(placement[0].gpus == std::vector<int>{0, 3, 2, 1, 5, 6, 7, 4});
-  for (std::size_t i = 0; i < 8; ++i)
-    CHECK(placement[0].cpus[i] == cpus[std::size_t(placement[0].gpus[i])]);
-  placement[0].count = 2;
-  bind_ranks(placement, nodes, RankUnit::gpu);
-  CHECK(placement[0].gpus == std::vector<int>{0, 3});
-  CHECK(placement[0].cpus == Lists{cpus[0], cpus[3]});
-}
-
-TEST_CASE("ranks beyond the GPUs share them in the same order, and other units have no GPUs") {
-  auto topology = gpu_machine();
-  topology.gpu_links = test::hybrid_cube_mesh();
-  const std::vector<NodeTopology> nodes = {{{"a"}, topology}};
-  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 10}};
-  bind_ranks(placement, nodes, RankUnit::gpu);
-  CHECK(placement[0].gpus == std::vector<int>{0, 3, 2, 1, 5, 6, 7, 4, 0, 3});
-  bind_ranks(placement, nodes, RankUnit::core);
-  CHECK(placement[0].gpus.empty());
-}
-
-TEST_CASE("each of the nodes that share a kernel orders the GPUs of its own part") {
-  auto topology = gpu_machine();
-  topology.gpu_links = test::hybrid_cube_mesh();
-  topology.boot_id = "one";
-  const std::vector<NodeTopology> nodes = {{{"a"}, topology}, {{"b"}, topology}};
-  std::vector<NodeRanks> placement = {{.node = {"a"}, .first = 0, .count = 2},
-                                      {.node = {"b"}, .first = 2, .count = 2}};
-  bind_ranks(placement, nodes, RankUnit::gpu);
-  CHECK(placement[0].gpus == std::vector<int>{0, 3});
-  CHECK(placement[1].gpus == std::vector<int>{4, 7});
-}
-
 TEST_CASE("the drawing names linked GPUs, in lines of at most 80 columns") {
   NodeTopology node{{"demo-0"}, gpu_machine()};
-  const std::vector<NodeRanks> placement = {{.node = {"demo-0"}, .first = 0, .count = 2}};
-  const auto drawn = [&] { return draw_placement(placement, std::span(&node, 1), RankUnit::gpu); };
+  const std::vector<NodeRanks> placement = {
+      {.node = {"demo-0"}, .count = 2, .cpus = {"0-1,16-17", "6-7,22-23"}, .gpus = {0, 3}}};
+  const auto drawn = [&] {
+    return draw_placement(placement, std::span(&node, 1), drawn_ranks(placement));
+  };
   CHECK(drawn().find("NVLink") == std::string::npos);
   node.topology.gpu_links = test::hybrid_cube_mesh();
   const std::string text = drawn();
@@ -222,22 +168,30 @@ TEST_CASE("the drawing names linked GPUs, in lines of at most 80 columns") {
       "  socket 0\n"));
 }
 
-TEST_CASE("the drawing has nodes, sockets, GPUs, adapters and ranks") {
+TEST_CASE("the drawing has nodes, sockets, GPUs, adapters, ranks, and what other jobs hold") {
   const std::vector<NodeTopology> nodes = {{{"demo-0"}, gpu_machine()}};
-  const std::vector<NodeRanks> placement = {{.node = {"demo-0"}, .first = 8, .count = 5}};
-  CHECK(draw_placement(placement, nodes, RankUnit::gpu) ==
+  const std::vector<NodeRanks> placement = {{.node = {"demo-0"},
+                                             .first = 8,
+                                             .count = 2,
+                                             .cpus = {"0-1,16-17", "2-3,18-19"},
+                                             .gpus = {0, 1}}};
+  std::vector<DrawnPart> parts = drawn_ranks(placement);
+  parts.push_back({"job a-1", {"demo-0"}, {8, 9, 24, 25}, {4}});
+  parts.push_back({"job b-1", {"demo-0"}, {10, 12}, {5, 6}});
+  parts.push_back({"job c-1", {"demo-1"}, {0}, {0}});
+  CHECK(draw_placement(placement, nodes, parts) ==
         "demo-0\n"
         "  socket 0\n"
         "    NUMA node 0: CPUs 0-7,16-23, GPU 0 (gpu0), GPU 1 (gpu1), GPU 2 (gpu2),\n"
         "        GPU 3 (gpu3), NIC mlx5_0\n"
         "      rank 8: CPUs 0-1,16-17, GPU 0\n"
         "      rank 9: CPUs 2-3,18-19, GPU 1\n"
-        "      rank 10: CPUs 4-5,20-21, GPU 2\n"
-        "      rank 11: CPUs 6-7,22-23, GPU 3\n"
         "  socket 1\n"
         "    NUMA node 1: CPUs 8-15,24-31, GPU 4 (gpu4), GPU 5 (gpu5), GPU 6 (gpu6),\n"
         "        GPU 7 (gpu7), NIC mlx5_1\n"
-        "      rank 12: CPUs 8-9,24-25, GPU 4\n");
+        "      job a-1: CPUs 8-9,24-25, GPU 4\n"
+        "      job b-1: CPUs 10,12, GPUs 5-6\n");
+  CHECK(draw_placement(placement, nodes, {}).find("rank") == std::string::npos);
 }
 
 TEST_SUITE_END();

@@ -162,6 +162,47 @@ TEST_CASE("sixteen GPUs in pairs are ordered, and more of them are not") {
   CHECK(ordered(linked_machine(17, pairs), 4) == first_gpus(4));
 }
 
+TEST_CASE("the GPUs of a job have the best ring, and of these the least links with the rest") {
+  const auto mesh = linked_machine(8, hybrid_cube_mesh());
+  CHECK(choose_gpus(mesh, first_gpus(8), 2) == Gpus{0, 3});
+  CHECK(choose_gpus(mesh, first_gpus(8), 4) == Gpus{0, 1, 2, 3});
+  CHECK(choose_gpus(mesh, Gpus{0, 4, 5, 6, 7}, 4) == Gpus{4, 5, 6, 7});
+  CHECK(choose_gpus(mesh, Gpus{1, 3, 5}, 2) == Gpus{1, 5});
+  CHECK(choose_gpus(mesh, Gpus{1, 3, 5}, 9) == Gpus{1, 3, 5});
+  CHECK(choose_gpus(mesh, Gpus{}, 2).empty());
+  const auto pairs = linked_machine(4, {{0, 2, 12}, {1, 3, 12}});
+  CHECK(choose_gpus(pairs, Gpus{0, 2, 3}, 1) == Gpus{3});
+  CHECK(choose_gpus(pairs, Gpus{1, 2, 3}, 1) == Gpus{2});
+  CHECK(choose_gpus(pairs, Gpus{0, 1, 3}, 2) == Gpus{1, 3});
+  CHECK(choose_gpus(linked_machine(5, {{0, 2, 12}, {1, 3, 12}}), first_gpus(5), 1) == Gpus{4});
+}
+
+TEST_CASE("without links GPUs of one NUMA node are chosen, that with the fewest free ones first") {
+  const auto machine = linked_machine(8, {});
+  CHECK(choose_gpus(machine, first_gpus(8), 2) == Gpus{0, 1});
+  CHECK(choose_gpus(machine, Gpus{0, 1, 2, 4, 5}, 2) == Gpus{4, 5});
+  CHECK(choose_gpus(machine, Gpus{0, 4, 5, 6}, 1) == Gpus{0});
+  CHECK(choose_gpus(machine, Gpus{0, 1, 4, 5, 6}, 3) == Gpus{4, 5, 6});
+  CHECK(choose_gpus(linked_machine(17, {}), first_gpus(17), 3) == Gpus{0, 1, 2});
+}
+
+TEST_CASE("no other GPUs have a better ring") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    const int gpus = 3 + round % 4;
+    const auto machine = linked_machine(gpus, random_links(gpus, random));
+    for (std::size_t count = 2; count <= std::size_t(gpus); ++count) {
+      CAPTURE(round);
+      CAPTURE(count);
+      const Gpus chosen = choose_gpus(machine, first_gpus(machine.gpus.size()), count);
+      const Gpus ring = order_gpus(machine, chosen, count);
+      const auto best = merits_of(machine, best_of_all(machine, count));
+      CHECK(std::get<0>(merits_of(machine, ring)) == std::get<0>(best));
+      CHECK(std::get<1>(merits_of(machine, ring)) == std::get<1>(best));
+    }
+  }
+}
+
 TEST_CASE("linked pairs are named by their number of links, and all of them in two words") {
   const auto pairs_of = [](int gpus, std::vector<GpuLink> links) {
     std::string text;

@@ -147,6 +147,44 @@ Job element(const std::string& id, JobState state, int ranks, bool is_due) {
   return made;
 }
 
+/// The same job, whose ranks on n-0 hold these GPUs and CPUs.
+Job with_parts(Job made, std::vector<int> gpus, std::vector<std::string> cpus) {
+  JobRecord record = *made.record;
+  record.placement[0].gpus = std::move(gpus);
+  record.placement[0].cpus = std::move(cpus);
+  made.record = record;
+  return made;
+}
+
+TEST_CASE("running jobs hold their cores and GPUs, unless they share them") {
+  const std::vector<Job> jobs = {
+      with_parts(job("waits", JobState::queued, 1, 0), {3}, {"6"}),
+      with_parts(job("runs", JobState::running, 2, 1), {2, 0}, {"4-5", "0-1"}),
+      with_parts(job("starts", JobState::starting, 1, 0), {}, {"7"}),
+      with_parts(job("shares", JobState::running, 1, 0, 0, Sharing::shared), {1}, {"2"}),
+      with_parts(job("damaged", JobState::running, 1, 0), {1}, {"x"}),
+      with_parts(job("ended", JobState::succeeded, 1, 0), {1}, {"3"}),
+      job("free", JobState::running, 1, 0)};
+  const auto held = held_parts(jobs);
+  REQUIRE(held.size() == 2);
+  CHECK(held[0].job == "runs");
+  CHECK(held[0].node == NodeName{"n-0"});
+  CHECK(held[0].gpus == std::vector<int>{0, 2});
+  CHECK(held[0].cpus == std::vector<int>{0, 1, 4, 5});
+  CHECK(held[1].job == "starts");
+}
+
+TEST_CASE("a job waits for those that hold its cores or GPUs, as long as they run") {
+  Job own = job("own", JobState::queued, 1, 0);
+  JobRecord record = *own.record;
+  record.part_holders = {"runs", "ended"};
+  own.record = record;
+  const std::vector<Job> jobs = {own, job("ended", JobState::failed, 1, 0),
+                                 job("runs", JobState::running, 1, 0),
+                                 job("beside", JobState::running, 1, 0)};
+  CHECK(waits(jobs, "own") == Ids{"runs"});
+}
+
 TEST_CASE("an element that its array holds back is ahead of no other job") {
   const std::vector<Job> jobs = {
       job("younger", JobState::queued, 1, 0), element("a-1.3", JobState::queued, 4, false),

@@ -361,6 +361,14 @@ TEST_CASE("the request that lists show is the same from the text of a record and
   check_same(record);
 }
 
+TEST_CASE("the jobs that hold what a waiting job needs are on record") {
+  JobRecord record{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"demo-0"}, 0, 1}}};
+  record.part_holders = {"a-1", "b-2"};
+  Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};
+  read_record_text(job, record_text_of(record));
+  CHECK(job.record->part_holders == record.part_holders);
+}
+
 TEST_CASE("the record of a job that ended badly is read, and that of another need not be") {
   const auto read_back = [](const JobRecord& record) {
     Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};

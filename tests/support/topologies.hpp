@@ -29,6 +29,15 @@ inline agent::MachineTopology machine(const Shape& shape) {
   return topology;
 }
 
+/// Returns two sockets of 8 cores with two threads each, with 4 GPUs and an adapter on each socket.
+inline agent::MachineTopology gpu_machine() {
+  agent::MachineTopology topology = machine({.sockets = 2, .numas = 1, .cores = 8, .threads = 2});
+  for (int i = 0; i < 8; ++i)
+    topology.gpus.push_back({.name = "gpu" + std::to_string(i), .numa = i / 4});
+  topology.adapters = {{.name = "mlx5_0", .numa = 0}, {.name = "mlx5_1", .numa = 1}};
+  return topology;
+}
+
 /// Returns the NVLinks that rows of digits describe, a row for each GPU: "0112" are one link to GPU
 /// 1, one to GPU 2 and two to GPU 3.
 inline std::vector<agent::GpuLink> links_of_rows(const std::vector<std::string>& rows) {

@@ -2,14 +2,20 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "agent/protocol/topology.hpp"
+#include "base/contains.hpp"
 #include "base/counted.hpp"
+#include "base/join.hpp"
 #include "base/json.hpp"
 #include "cli/commands/job/job_start.hpp"
 #include "cli/ui/view.hpp"
 #include "cli/ui/yaml.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "launcher/binding.hpp"
+#include "launcher/held_parts.hpp"
 #include "state/record_text.hpp"
 
 namespace fastgpu::cli {
@@ -33,15 +39,50 @@ View view_of(const launcher::JobRecord& record) {
   return view;
 }
 
+/// Returns the parts of the job's nodes that other jobs hold.
+std::vector<launcher::HeldParts> held_by_others(Context& context, const RemoteTarget& target,
+                                                const launcher::JobRecord& record) {
+  auto held = held_now(context, target.cluster.id);
+  std::erase_if(held, [&](const launcher::HeldParts& parts) {
+    return !contains(record.placement, parts.node, &launcher::NodeRanks::node);
+  });
+  return held;
+}
+
+Json held_document(const std::vector<launcher::HeldParts>& held) {
+  Json list = Json::array();
+  for (const launcher::HeldParts& parts : held)
+    list.push_back({{"job", parts.job},
+                    {"node", parts.node.value},
+                    {"cpus", agent::cpu_list(parts.cpus)},
+                    {"gpus", parts.gpus}});
+  return list;
+}
+
+/// Draws the nodes of a job with --per, its ranks, and what other jobs hold there.
+void show_drawing(Context& context, const RemoteTarget& target, const NewJob& planned,
+                  const std::vector<launcher::HeldParts>& held) {
+  if (target.topologies.empty()) return;
+  auto drawn = launcher::drawn_ranks(planned.record.placement);
+  for (const launcher::HeldParts& parts : held)
+    drawn.push_back({"job " + parts.job, parts.node, parts.cpus, parts.gpus});
+  context.ui().data(launcher::draw_placement(planned.record.placement, target.topologies, drawn));
+  if (!planned.turn.waits_for.empty())
+    context.ui().note("the job would wait for " + joined(planned.turn.waits_for) +
+                      ", and its ranks get their cores and GPUs when it begins");
+}
+
 }  // namespace
 
 int show_job_plan(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-                  const PlanParts& parts) {
-  const std::optional<ArrayPlan>& array = parts.array;
+                  const std::optional<ArrayPlan>& array) {
   const launcher::JobTrial trial =
       engine_for(context, target.cluster, record)->try_start(record, context.cancel());
-  View view = view_of(record);
-  view.root["waits_for"] = turn_of_new(context, target, record).waits_for;
+  const NewJob planned = new_job(context, target, record);
+  const std::vector<launcher::HeldParts> held = held_by_others(context, target, record);
+  View view = view_of(planned.record);
+  view.root["waits_for"] = planned.turn.waits_for;
+  if (record.spec.per != launcher::RankUnit::none) view.root["held"] = held_document(held);
   if (array) view.root["array"] = {{"jobs", array->elements.size()}, {"limit", array->limit}};
   if (const auto& refused = trial.outcome) {
     view.root["exit_code"] = refused->exit_code;
@@ -59,9 +100,7 @@ int show_job_plan(Context& context, const RemoteTarget& target, const launcher::
     context.ui().show(view);
   else
     context.ui().data(is_manifest ? to_yaml(view.root["manifest"]) : trial.text);
-  if (context.ui().for_people())
-    context.ui().data(
-        launcher::draw_placement(record.placement, parts.topologies, record.spec.per));
+  if (context.ui().for_people()) show_drawing(context, target, planned, held);
   if (!trial.note.empty()) context.ui().note(trial.note);
   if (array)
     context.ui().note("an array of " + counted(array->elements.size(), "job") + ", at most " +

@@ -14,7 +14,6 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "cli/workflows/spot_notices.hpp"
-#include "launcher/binding.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/recovery.hpp"
 #include "process/command.hpp"
@@ -233,10 +232,9 @@ class Restart {
     const bool has_its_nodes = std::ranges::all_of(record.placement, [&](const auto& node) {
       return std::ranges::find(kept, node.node, &launcher::NodeSlots::name) != kept.end();
     });
+    read_topologies(context_, target, spec);
     if (!has_its_nodes) {
-      const auto topologies = place_by_topology(context_, target, spec);
       placed.placement = placed_on(context_, target, spec).placement;
-      launcher::bind_ranks(placed.placement, topologies, spec.per);
       const bool has_torchrun = record.spec.launcher == launcher::Launcher::torchrun;
       if (has_torchrun) placed.placement = launcher::with_torchrun(placed).placement;
     }

@@ -144,7 +144,8 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
 void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& started) {
   state::Job& job = started.open.job;
   context.set_interrupt_hint("job " + job.id + " has not started");
-  wait_for_turn(context, job);
+  wait_for_turn(context, job, target.topologies);
+  started.open.record.placement = job.record->placement;
   const launcher::JobSpec& spec = started.open.record.spec;
   const bool has_lease = spec.engine == launcher::EngineKind::mpirun;
   context.set_interrupt_hint(
@@ -183,6 +184,7 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
     job = launcher::insert_job(context.store(), target.cluster.id, started.open.record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
     job.state = state::JobState::queued;
+    note_holders(context, job, target.topologies);
     context.store().update_job(job);
   });
   context.set_job(job.id);
@@ -223,13 +225,14 @@ launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
   return {.spec = std::move(spec), .placement = std::move(placement)};
 }
 
-launcher::Turn turn_of_new(Context& context, const RemoteTarget& target,
-                           const launcher::JobRecord& record) {
+NewJob new_job(Context& context, const RemoteTarget& target, const launcher::JobRecord& record) {
   state::Job job;
   job.cluster = target.cluster.id;
   job.state = state::JobState::queued;
   job.record = record;
-  return turn_now(context, job);
+  give_parts(context, job, target.topologies);
+  const launcher::Turn turn = turn_now(context, job);
+  return {.record = turn.waits_for.empty() ? *job.record : record, .turn = turn};
 }
 
 StartedJob start_job(Context& context, const RemoteTarget& target,

@@ -24,9 +24,14 @@ std::string words_for_parting(const std::string& kind, const std::string& id,
 /// that gets ranks has been stopped.
 launcher::JobRecord placed_on(Context& context, const RemoteTarget& target, launcher::JobSpec spec);
 
-/// Returns what a job would wait for if it was recorded now.
-launcher::Turn turn_of_new(Context& context, const RemoteTarget& target,
-                           const launcher::JobRecord& record);
+/// A job that is not on record.
+struct NewJob {
+  launcher::JobRecord record;  ///< The record; ranks have cores and GPUs if it may start now.
+  launcher::Turn turn;
+};
+
+/// Returns the job as it would start, or what it would wait for, if it was recorded now.
+NewJob new_job(Context& context, const RemoteTarget& target, const launcher::JobRecord& record);
 
 /// A running job. It is attached to this process while `owner` lives.
 struct StartedJob {

@@ -31,7 +31,6 @@
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
-#include "launcher/binding.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/job.hpp"
@@ -221,7 +220,7 @@ int run_placed(Context& context, const RunJobOptions& options, const launcher::J
   const bool has_input = !is_element && record.spec.retries == 0;
   const auto input = has_input ? open_input(options, file, record) : nullptr;
   const bool waits = needs_follower(record.spec) || around.wants_end() ||
-                     !turn_of_new(context, target, record).waits_for.empty();
+                     !new_job(context, target, record).turn.waits_for.empty();
   if (is_detached && !is_in_queue && !is_element && waits)
     return wait_in_background(context, options);
   around.input = input.get();
@@ -240,7 +239,7 @@ int run_in_kubernetes(Context& context, const RunJobOptions& options, const laun
                              .placement = {{.node = {"kubernetes"}, .first = 0, .count = ranks}}};
   record.spec.after = ids_of(context, options, file);
   const RemoteTarget nowhere{.cluster = {}, .nodes = {}, .hosts = {}};
-  if (options.dry_run) return show_job_plan(context, nowhere, record, {});
+  if (options.dry_run) return show_job_plan(context, nowhere, record, std::nullopt);
   if (!context.environment()(kInQueue))
     warn_of_unread_input(context.messages(), options, file, record.spec, JobKind::single);
   return run_placed(context, options, file, nowhere, std::move(record),
@@ -288,20 +287,17 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
   add_gradient_variables(target.cluster, spec.environment);
-  const std::vector<launcher::NodeTopology> topologies = place_by_topology(context, target, spec);
+  read_topologies(context, target, spec);
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
                                    ? placed_on(context, cluster.target(), spec)
                                    : submitted_on(cluster.target(), spec);
-  launcher::bind_ranks(record.placement, topologies, spec.per);
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(wanted_environment(options, file, cluster.record().active), cluster, record);
   if (options.check && !is_in_queue && !element)
     require_sound_nodes(context, cluster.target(), record);
-  if (options.dry_run)
-    return show_job_plan(context, cluster.target(), record,
-                         {.array = array, .topologies = topologies});
+  if (options.dry_run) return show_job_plan(context, cluster.target(), record, array);
   if (array || element) check_input_of_array(options, file);
   if (array)
     return run_array(context, cluster.target(),

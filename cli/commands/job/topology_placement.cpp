@@ -6,23 +6,23 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "launcher/binding.hpp"
+#include "launcher/topologies.hpp"
 #include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
 
-std::vector<launcher::NodeTopology> place_by_topology(Context& context, RemoteTarget& target,
-                                                      const launcher::JobSpec& spec) {
-  if (spec.per == launcher::RankUnit::none) return {};
+void read_topologies(Context& context, RemoteTarget& target, const launcher::JobSpec& spec) {
+  if (spec.per == launcher::RankUnit::none) return;
   context.ui().progress("reading the topology of the nodes");
-  auto topologies =
+  target.topologies =
       launcher::ask_topologies(context.ssh(), target.hosts, context.agent(), context.cancel());
   context.ui().end_progress();
   // Local nodes share the cores of this machine.
   if (provision::provider_info(target.cluster.provider).has_local_nodes)
-    for (launcher::NodeTopology& node : topologies)
-      node.topology.boot_id = "local";
-  const auto places = launcher::places_of_nodes(topologies, spec.per);
+    for (launcher::NodeTopology& node : target.topologies)
+      node.topology.boot_id = launcher::kThisMachine;
+  const auto places = launcher::places_of_nodes(target.topologies, spec.per);
   const std::string unit(state::to_string(spec.per));
   for (std::size_t i = 0; i < places.size(); ++i) {
     state::Node& node = target.nodes[i];
@@ -38,7 +38,6 @@ std::vector<launcher::NodeTopology> place_by_topology(Context& context, RemoteTa
                       ": give their number by -np, or allow it by --oversubscribe");
     node.slots = spec.crowding == launcher::Crowding::allowed ? count : std::min(node.slots, count);
   }
-  return topologies;
 }
 
 }  // namespace fastgpu::cli

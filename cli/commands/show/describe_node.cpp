@@ -1,8 +1,11 @@
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/show/description_parts.hpp"
 #include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/show/node_jobs.hpp"
 #include "cli/commands/show/shown_state.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/node_facts.hpp"
@@ -20,6 +23,17 @@ std::optional<NodeReport> report_of(Context& context, const state::Cluster& clus
   if (const auto topology = topology_of(context, cluster, node); topology.ok())
     report.topology = topology.value();
   return report;
+}
+
+/// Returns the jobs that run on the node, as its nodes see them now.
+std::vector<NodeJob> jobs_now(Context& context, const state::Node& node,
+                              const std::optional<state::Cluster>& cluster) {
+  if (!cluster) return {};
+  std::vector<state::Job> jobs = context.store().jobs();
+  std::erase_if(jobs, [&](const state::Job& job) { return jobs_on(node, {&job, 1}).empty(); });
+  for (state::Job& job : jobs)
+    job = wanted_jobs(context, job.id).front().job;
+  return jobs_on(node, jobs);
 }
 
 }  // namespace
@@ -40,8 +54,11 @@ Action make_describe_node_command(Arguments& arguments) {
     const auto report = cluster ? report_of(context, *cluster, node) : std::nullopt;
     fields.update(rdma_fields(report));
     fields.update(gpu_fields(report));
+    const auto jobs = jobs_now(context, node, cluster);
+    fields["jobs"] = node_jobs_document(jobs);
     View view = view_of_one("node", fields, node.name.value);
     view.described = description_of(node, shown, report, std::chrono::system_clock::now());
+    put_part(view.described, "jobs", node_jobs_table(jobs));
     context.ui().show(view);
     return 0;
   };

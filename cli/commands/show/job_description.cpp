@@ -72,6 +72,23 @@ std::string gpus_text(std::span<const int> gpus) {
   return text;
 }
 
+/// Returns what a rank has for itself: "a GPU and cores beside it".
+std::string unit_text(launcher::RankUnit unit) {
+  switch (unit) {
+    case launcher::RankUnit::none:
+      return {};
+    case launcher::RankUnit::core:
+      return "a core";
+    case launcher::RankUnit::numa:
+      return "a NUMA node";
+    case launcher::RankUnit::socket:
+      return "a socket";
+    case launcher::RankUnit::gpu:
+      return "a GPU and cores beside it";
+  }
+  return {};
+}
+
 /// Adds what was requested for the job.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord& record = *job.record;
@@ -102,6 +119,8 @@ void put_wish(Json& description, const state::Job& job) {
     if (!ranks.gpus.empty()) table.back()["gpus"] = gpus_text(ranks.gpus);
   }
   put_part(description, "nodes", std::move(table));
+  if (spec.per != launcher::RankUnit::none && job.state == state::JobState::queued)
+    description["each rank gets"] = unit_text(spec.per) + ", chosen when the job begins";
 }
 
 /// Returns what ended the job; empty if nothing bad has, or the record cannot be read.

@@ -18,6 +18,7 @@
 #include "agent/options.hpp"
 #include "agent/read_topology.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/numbers.hpp"
 #include "process/child.hpp"
 
@@ -102,9 +103,9 @@ void name_npus(std::vector<std::string>& environment, const std::filesystem::pat
     process::set_variable(environment, assignment);
 }
 
-/// Lets programs that use the GPU with the rank's number on the node use the GPU beside the rank:
-/// shows them the GPUs of the node's ranks in the order of these. Sets nothing where rank N has
-/// GPU N, and nothing in place of a list that the job or the node has.
+/// Lets programs use the GPUs that the job holds on this node, and no others: shows them these in
+/// the order of the node's ranks, so that a program that uses the GPU with the rank's number on the
+/// node uses the one beside the rank. Sets nothing in place of a list that the job or the node has.
 void name_gpus(std::vector<std::string>& environment, const JobPlan& plan) {
   constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
   if (process::variable(environment, kVisible) || process::variable(plan.environment, kVisible))
@@ -113,12 +114,9 @@ void name_gpus(std::vector<std::string>& environment, const JobPlan& plan) {
   for (const int gpu : plan.gpus)
     if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
   std::string list;
-  bool is_usual = true;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    is_usual = is_usual && std::cmp_equal(gpus[i], i);
-    list += (i > 0 ? "," : "") + std::to_string(gpus[i]);
-  }
-  if (!is_usual) process::set_variable(environment, std::string(kVisible) + "=" + list);
+  for (const int gpu : gpus)
+    append_item(list, std::to_string(gpu), ",");
+  if (!list.empty()) process::set_variable(environment, std::string(kVisible) + "=" + list);
 }
 
 /// Returns the number of ranks on each node; empty if it is not known.

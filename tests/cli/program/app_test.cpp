@@ -206,7 +206,7 @@ TEST_CASE("the fields of what is described keep their names and their order in J
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
         "cluster type region zone gpus market price_per_hour currency rdma_ports rdma_obstacle "
-        "gpu_devices nvlinks");
+        "gpu_devices nvlinks jobs");
 }
 
 TEST_CASE("a machine that was given up and may still appear is no step that gc has to finish") {

@@ -8,8 +8,8 @@ import shlex
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import job_words, run_tests, shared_cluster
-from suite import assert_equal, assert_in, assert_not_in
+from cli_user import job_words, run_tests, shared_cluster, within
+from suite import assert_equal, assert_in, assert_not_in, assert_true
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "templates/schemas"
 GPUS = [f"0000:{bus}:00.0" for bus in ("3b", "5e", "86", "d8")]
@@ -170,6 +170,123 @@ def test_the_gpus_of_a_node_are_described_with_their_links(user):
         links = [{"gpus": [0, 2], "links": 12}, {"gpus": [1, 3], "links": 12}]
         assert_equal(document["nvlinks"], links)
         assert_in("NVLink:\n  12 links:  0-2, 1-3\n", user.run(*words).out.decode())
+
+
+# A program that shows what it has, and ends once a file with the id of its job exists.
+UNTIL_FILE = [
+    "sh",
+    "-c",
+    "echo has $CUDA_VISIBLE_DEVICES on $FASTGPU_CPUS; "
+    "until test -e /root/$FASTGPU_JOB_ID; do sleep 0.1; done",
+]
+
+
+def node_with_slots(user, slots):
+    """Makes a cluster of one node with more slots than it has cores or GPUs."""
+    user.run("create", "cluster", user.cluster, "--nodes", "1", "--slots", str(slots))
+    return user.cluster
+
+
+def begin(user, name, job, ranks, unit, *more):
+    """Starts a job with --detach that ends with its file. Returns what fastgpu says about it."""
+    words = job_words(name, ranks, UNTIL_FILE, job, "--detach", "--per", unit, *more)
+    return user.run(*words).err
+
+
+def end(user, name, *jobs):
+    user.run("exec", f"{name}/0", "--", "touch", *[f"/root/{job}" for job in jobs])
+    user.run("wait", "job", *jobs, timeout=60)
+
+
+def described(user, job):
+    return fitting(json.loads(user.run("describe", "job", job, "-o", "json").out), "job-document")
+
+
+def held(user, job, what="gpus"):
+    """Returns what the ranks of a job on its first node hold; empty before it begins."""
+    return described(user, job)["spec"]["nodes"][0].get(what, [])
+
+
+def begins_with(user, job, gpus):
+    assert_true(within(60, lambda: described(user, job)["state"] == "running"), f"{job} waits")
+    assert_equal(held(user, job), gpus, job)
+
+
+def test_jobs_at_one_time_have_different_gpus(user):
+    name = node_with_slots(user, 8)
+    with gpus_on(user, f"{name}-0"):
+        begin(user, name, "first", 2, "gpu", "--launcher", "plain")
+        begin(user, name, "second", 1, "gpu", "--launcher", "mpirun")
+        begins_with(user, "first-1", [0, 2])
+        begins_with(user, "second-1", [1])
+        assert_in("waits for", begin(user, name, "third", 2, "gpu"))
+        waits = {"first-1", "second-1"}
+        third = described(user, "third-1")
+        assert_equal((third["state"], set(third["waits_for"])), ("queued", waits))
+        assert_equal(held(user, "third-1"), [])
+        said = user.run("describe", "job", "third").out.decode()
+        assert_in("a GPU and cores beside it, chosen when the job begins", said)
+        words = ["run", "job", "-c", name, "--per", "gpu", "-np", "2", "--dry-run"]
+        plan = fitting(json.loads(user.run(*words, "-o", "json", "--", "true").out), "plan")
+        both = {"first-1": [0, 2], "second-1": [1]}
+        assert_equal({one["job"]: one["gpus"] for one in plan["held"]}, both)
+        assert_equal(set(plan["waits_for"]), waits | {"third-1"})
+        assert_in("job first-1: CPUs ", user.run(*words, "--", "true").out.decode())
+        node = json.loads(user.run("describe", "node", f"{name}-0", "-o", "json").out)
+        jobs = {one["job"]: one["gpus"] for one in fitting(node, "node")["jobs"]}
+        assert_equal(jobs, both)
+        assert_in("HOLDS GPUS", user.run("describe", "node", f"{name}-0").out.decode())
+        end(user, name, "first-1")
+        begins_with(user, "third-1", [0, 2])
+        begin(user, name, "fourth", 1, "gpu")
+        begins_with(user, "fourth-1", [3])
+        end(user, name, "second-1", "third-1", "fourth-1")
+        for job, gpus in (("first", "0,2"), ("second", "1"), ("third", "0,2"), ("fourth", "3")):
+            assert_in(f"has {gpus} on ", user.run("logs", job).out.decode())
+
+
+def test_gpus_of_a_killed_fastgpu_are_free_again_and_those_of_arrays_differ(user):
+    name = node_with_slots(user, 8)
+    with gpus_on(user, f"{name}-0"):
+        killed = user.start(*job_words(name, 4, UNTIL_FILE, "killed", "--per", "gpu"))
+        assert_true(within(30, lambda: b"killed-1" in user.run("get", "jobs").out), "not there")
+        begins_with(user, "killed-1", [0, 2, 3, 1])
+        killed.kill()
+        killed.communicate(timeout=10)
+        more = ("--array", "1-3", "--per", "gpu", "--detach")
+        user.run(*job_words(name, 2, UNTIL_FILE, "sweep", *more))
+        begins_with(user, "sweep-1.1", [0, 2])
+        begins_with(user, "sweep-1.2", [1, 3])
+        assert_equal(described(user, "sweep-1.3")["state"], "queued")
+        beside = user.run(
+            *job_words(
+                name,
+                1,
+                ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"],
+                "beside",
+                "--per",
+                "gpu",
+                "--share",
+            )
+        ).out.decode()
+        assert_in("] 0\n", beside)
+        user.run("exec", f"{name}/0", "--", "touch", "/root/sweep-1.2")
+        begins_with(user, "sweep-1.3", [1, 3])
+        end(user, name, "sweep-1.1", "sweep-1.3")
+
+
+def test_jobs_at_one_time_have_different_cores(user):
+    name = node_with_slots(user, 64)
+    cores = planned(user, name, "--per", "core")
+    begin(user, name, "first", 1, "core")
+    if len(cores) > 1:
+        begin(user, name, "second", len(cores) - 1, "core")
+        assert_equal(held(user, "first-1", "cpus"), cores[:1])
+        assert_equal(held(user, "second-1", "cpus"), cores[1:])
+    assert_in("waits for", begin(user, name, "third", 1, "core"))
+    end(user, name, "first-1")
+    assert_true(within(30, lambda: held(user, "third-1", "cpus") == cores[:1]), "third waits")
+    end(user, name, "third-1", *(["second-1"] if len(cores) > 1 else []))
 
 
 if __name__ == "__main__":
