@@ -1,8 +1,11 @@
 #include "cli/program/arguments.hpp"
 
 #include "base/ascii.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/literals.hpp"
+#include "base/names.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -19,6 +22,11 @@ auto named(const Argument& argument, const std::string& text, Parse parse) {
 
 void check_choice(const Argument& argument, const std::string& text) {
   if (argument.choices.empty()) return;
+  const bool is_choice = contains(argument.choices, text);
+  if (const auto advice = !is_choice && argument.advice ? argument.advice(text) : std::string();
+      !advice.empty())
+    throw Error(ErrorKind::usage, argument.name + " '" + printable(text) + "' is not one of " +
+                                      joined(argument.choices) + ": use " + advice);
   named(argument, text, [&](const auto& word) { return parse_choice(word, argument.choices); });
 }
 

@@ -42,6 +42,9 @@ struct Argument {
   Values values = Values::none;
   /// The allowed values. With Values::path they are only offered, and others are allowed, too.
   std::vector<std::string> choices{};
+  /// Returns what to use in place of a value that is not among the choices; empty if that is
+  /// unknown.
+  std::function<std::string(const std::string&)> advice{};
   bool required = false;
   bool repeated = false;
   /// True if the flag means the same in every command that has it, so that one variable serves them

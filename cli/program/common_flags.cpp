@@ -3,7 +3,25 @@
 #include <map>
 #include <optional>
 
+#include "base/contains.hpp"
+#include "base/names.hpp"
+#include "base/quote.hpp"
+
 namespace fastgpu::cli {
+namespace {
+
+/// Returns how to write the output to a file whose name was given as its format, "report.html";
+/// empty if the name does not end like a format.
+std::string file_advice(const std::string& text, const std::vector<std::string>& formats,
+                        bool has_out_file) {
+  const auto dot = text.rfind('.');
+  const std::string format = dot == text.npos ? "" : text.substr(dot + 1);
+  if (format.empty() || !contains(formats, format)) return "";
+  const std::string file = shell_quote(printable(text));
+  return format == "html" && has_out_file ? "--out " + file : "-o " + format + " > " + file;
+}
+
+}  // namespace
 
 void describe_common(Arguments& arguments, CommonFlags& common) {
   if (arguments.offers_table()) {
@@ -18,6 +36,8 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
   output.choices = {"table", "wide", "json", "yaml"};
   if (arguments.offers_names()) output.choices.emplace_back("name");
   if (arguments.offers_page()) output.choices.emplace_back("html");
+  output.advice = [formats = output.choices, has_out_file = arguments.find("--out") != nullptr](
+                      const std::string& text) { return file_advice(text, formats, has_out_file); };
   Argument& color =
       shared(arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color));
   color.values = Values::choice;
