@@ -75,7 +75,9 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
 
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
                                            const agent::JobNodeFacts& node) {
-  const std::string directory = node.home + "/" + access_directory(access);
+  // ssh has no way to write a quotation mark in a path.
+  const bool has_mark = node.home.find('"') != node.home.npos;
+  const std::string directory = (has_mark ? "~" : node.home) + "/" + access_directory(access);
   const std::string below = below_fastgpu(access);
   return {{below + "/id_ed25519", access.private_key.reveal()},
           {below + "/known_hosts", known_hosts(peers)},

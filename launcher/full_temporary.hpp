@@ -1,5 +1,5 @@
-// Nodes whose directory of temporary files is full, a cause of mpirun's failures that its messages
-// do not name.
+// Nodes whose directory of temporary files is full or cannot be written, a cause of mpirun's
+// failures that its messages do not name.
 #pragma once
 
 #include <chrono>
@@ -9,20 +9,21 @@
 
 #include "base/cancel.hpp"
 #include "launcher/fan_out.hpp"
-#include "state/model.hpp"
+#include "launcher/job_outcome.hpp"
+#include "ssh/client.hpp"
 
 namespace fastgpu::launcher {
 
-/// Returns the command that tries to write a small file in $TMPDIR or /tmp, and prints the path of
-/// the directory if it has no room.
+/// Returns the command that tries to write a small file in $TMPDIR or /tmp. If that fails, it
+/// prints the path of the directory, and the reason on the next line.
 std::string temporary_room_command();
 
-/// Returns the full directories in the answers to that command. Ignores nodes that do not answer.
-std::vector<state::FullDiskAt> full_directories_in(std::span<const NodeAnswer> answers);
+/// Returns the faults in the answers to that command. Ignores nodes that do not answer.
+std::vector<TemporaryFault> temporary_faults_in(std::span<const NodeAnswer> answers);
 
-/// Asks the hosts for their full directories. Waits for at most `limit`.
-std::vector<state::FullDiskAt> find_full_temporary(ssh::Client& client,
-                                                   std::span<const ssh::Host> hosts,
-                                                   std::chrono::milliseconds limit);
+/// Asks the hosts for their faults. Waits for at most `limit`.
+std::vector<TemporaryFault> find_temporary_faults(ssh::Client& client,
+                                                  std::span<const ssh::Host> hosts,
+                                                  std::chrono::milliseconds limit);
 
 }  // namespace fastgpu::launcher

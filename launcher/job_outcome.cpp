@@ -221,19 +221,27 @@ JobOutcome of_silent_rank(const NamedRank& named, const JobReport& report) {
   return outcome;
 }
 
-/// Returns "; no space left on demo-1: /tmp"; empty if no such directory is full.
-std::string full_places(const JobReport& report) {
-  std::string places;
-  for (const state::FullDiskAt& full : report.full_temporary)
-    append_item(places, full.node.value + ": " + full.path);
-  return places.empty() ? "" : "; no space left on " + places;
+/// Returns "; no space left on demo-1: /tmp", or "; /tmp on demo-1 cannot be written: Read-only
+/// file system"; empty if the directories of temporary files can be written.
+std::string temporary_faults(const JobReport& report) {
+  std::string full, others;
+  for (const TemporaryFault& fault : report.temporary_faults) {
+    const bool is_full =
+        fault.why.starts_with("No space left") || fault.why.ends_with("quota exceeded");
+    if (is_full)
+      append_item(full, fault.node.value + ": " + fault.path);
+    else
+      others += "; " + fault.path + " on " + fault.node.value + " cannot be written: " + fault.why;
+  }
+  return (full.empty() ? "" : "; no space left on " + full) + others;
 }
 
 /// Returns the outcome if the launcher has lost what it had started on another node, which may
 /// answer again.
-JobOutcome of_lost_daemon(const std::string& node, const JobReport& report) {
+JobOutcome of_lost_daemon(const LostDaemon& daemon, const JobReport& report) {
   return lost(report.launcher_name + " on " + first_node(report) + " has lost contact with " +
-                  node + full_places(report),
+                  daemon.node + temporary_faults(report) +
+                  (daemon.why.empty() ? "" : ": " + daemon.why),
               JobEndCause::node_loss);
 }
 
@@ -241,13 +249,13 @@ JobOutcome of_lost_daemon(const std::string& node, const JobReport& report) {
 /// lists every cause that there may be; the checks of the cluster find the one that there is.
 JobOutcome of_missing_daemons(int code, const std::string& nodes, const std::string& words,
                               const JobReport& report) {
-  const std::string full = full_places(report);
+  const std::string faults = temporary_faults(report);
   JobOutcome outcome = failed(
       code,
       report.launcher_name + " on " + first_node(report) + " could not start its daemons on " +
           nodes + (words.empty() ? "" : " (" + words + ")") +
-          (full.empty() ? ": `fastgpu check cluster " + report.cluster + "` looks for the cause"
-                        : full),
+          (faults.empty() ? ": `fastgpu check cluster " + report.cluster + "` looks for the cause"
+                          : faults),
       JobEndCause::launcher);
   outcome.explains_launcher = true;
   return outcome;
@@ -285,13 +293,13 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string silent = silent_nodes(report);
   if (code == agent::kNoRoom && !silent.empty())
     return of_no_room(report.launcher_name + where, silent);
-  if (const auto node = node_lost_by_launcher(report.launcher_tail))
-    return of_lost_daemon(*node, report);
+  if (const auto daemon = node_lost_by_launcher(report.launcher_tail))
+    return of_lost_daemon(*daemon, report);
   if (const auto words = words_before_missing_daemons(report.launcher_tail))
     return of_missing_daemons(code, "the other nodes", *words, report);
   return failed(
       code,
-      with_words(report.launcher_name + where + " " + describe(end.how) + full_places(report),
+      with_words(report.launcher_name + where + " " + describe(end.how) + temporary_faults(report),
                  report.launcher_tail),
       JobEndCause::launcher);
 }

@@ -20,6 +20,13 @@ struct LostNode {
   std::string why;
 };
 
+/// A directory of temporary files that cannot be written.
+struct TemporaryFault {
+  NodeName node;
+  std::string path;
+  std::string why;  ///< The words of the system: "Read-only file system".
+};
+
 /// Returns what messages call the program that starts the ranks: "mpirun", "the launcher".
 std::string name_of_launcher(Launcher launcher);
 
@@ -33,8 +40,9 @@ struct JobReport {
   std::string cluster{};                    ///< The user's name for the cluster.
   std::vector<LostNode> lost{};
   std::vector<state::FullDiskAt> full_disks{};
-  /// The full directories of temporary files, if the launcher has failed by itself.
-  std::vector<state::FullDiskAt> full_temporary{};
+  /// The directories of temporary files that cannot be written, if the launcher has failed by
+  /// itself.
+  std::vector<TemporaryFault> temporary_faults{};
   /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
   std::vector<NodeName> unreached{};
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.

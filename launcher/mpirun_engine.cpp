@@ -304,7 +304,8 @@ class MpirunEngine final : public JobEngine {
   JobOutcome outcome_of(JobReport seen, const JobRecord& job) {
     JobOutcome outcome = decide(seen);
     if (outcome.cause != JobEndCause::launcher) return outcome;
-    seen.full_temporary = find_full_temporary(client_, members_of(job.placement).hosts, kReachSoon);
+    seen.temporary_faults =
+        find_temporary_faults(client_, members_of(job.placement).hosts, kReachSoon);
     return decide(seen);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,21 @@ bool is_noise(std::string_view line) {
   return false;
 }
 
+/// Returns " KEY: VALUE, KEY: VALUE" if each of the lines up to the next empty one has that form:
+/// Open MPI names the directory and the error of a failed call like that, below its sentence.
+std::string details_in(std::span<const std::string_view> lines) {
+  std::string details;
+  for (const std::string_view line : lines) {
+    const std::string_view text = trimmed(line, " \t\r");
+    if (text.empty()) break;
+    const auto colon = text.find(": ");
+    if (colon == text.npos || is_ruler(text)) return "";
+    append_item(details, std::string(text.substr(0, colon)) + ": " +
+                             std::string(trimmed(text.substr(colon + 1))));
+  }
+  return details.empty() ? "" : " " + details;
+}
+
 }  // namespace
 
 std::optional<MpiAbort> abort_named_by_mpirun(std::string_view words, int ranks) {
@@ -143,9 +159,10 @@ std::string gist_of(std::string_view words) {
   std::string paragraph, last;
   bool is_in_box = false;
   const std::vector<std::string_view> lines = split_lines(words);
-  for (const std::string_view line : lines) {
-    const std::string_view text = trimmed(line, " \t\r");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view text = trimmed(lines[i], " \t\r");
     if (text.empty() || is_ruler(text)) {
+      if (paragraph.ends_with(':')) paragraph += details_in(std::span(lines).subspan(i + 1));
       if (is_in_box && !paragraph.empty()) break;
       if (!paragraph.empty()) last = std::exchange(paragraph, {});
       is_in_box = is_in_box || is_ruler(text);
@@ -198,7 +215,8 @@ std::optional<std::string> words_before_missing_daemons(std::string_view words) 
   return last;
 }
 
-std::optional<std::string> node_lost_by_launcher(std::string_view words) {
+std::optional<LostDaemon> node_lost_by_launcher(std::string_view words) {
+  constexpr std::size_t kLongestWhy = 200;
   for (const auto& [before, name] :  // The words of ORTE and PRTE, and those of our agent.
        {std::pair{"has lost communication with a remote daemon", " on node "},
         std::pair{"the connection to ", "the connection to "}}) {
@@ -208,7 +226,10 @@ std::optional<std::string> node_lost_by_launcher(std::string_view words) {
     // ORTE names its own daemon first.
     if (const auto remote = rest.find("Remote daemon"); remote != rest.npos)
       rest.remove_prefix(remote);
-    if (auto node = word_after(rest, name)) return node;
+    const auto node = word_after(rest, name);
+    if (!node) continue;
+    const auto why = line_after(rest.substr(0, rest.find('\n')), " has failed: ");
+    return LostDaemon{.node = *node, .why = printable(why.value_or(""), kLongestWhy)};
   }
   return std::nullopt;
 }

@@ -46,8 +46,14 @@ std::string gist_of(std::string_view words);
 /// report. The report itself names neither a node nor a cause. Pure.
 std::optional<std::string> words_before_missing_daemons(std::string_view words);
 
-/// Returns the name or address of the node whose daemon mpirun has lost, or that our own launcher
-/// has lost; absent if they have lost none. Pure.
-std::optional<std::string> node_lost_by_launcher(std::string_view words);
+/// A node whose part of the launcher is lost.
+struct LostDaemon {
+  std::string node;   ///< The name or the address.
+  std::string why{};  ///< The words of ssh; may be empty.
+};
+
+/// Returns the node whose daemon mpirun has lost, or that our own launcher has lost; absent if they
+/// have lost none. Pure.
+std::optional<LostDaemon> node_lost_by_launcher(std::string_view words);
 
 }  // namespace fastgpu::launcher

@@ -138,6 +138,15 @@ TEST_CASE("a node that cannot be reached is named, and nothing is left") {
   CHECK(answer.status.code == 255);
   CHECK(answer.err.find("the connection to node-1 has failed\n") != std::string::npos);
   CHECK(eventually([] { return running("sleep 4719.2") == 0; }));
+
+  write_file(nodes.first.path() / "bin/ssh",
+             "#!/bin/sh\necho 'debug: x' >&2; echo 'ssh_config line 10: invalid quotes' >&2; exit "
+             "255\n");
+  const auto told = process::capture(nodes.command(), options, never);
+  CHECK(
+      told.err.find("debug: x\nssh_config line 10: invalid quotes\n"
+                    "the connection to node-1 has failed: ssh_config line 10: invalid quotes\n") !=
+      std::string::npos);
 }
 
 TEST_SUITE_END();

@@ -110,12 +110,17 @@ TEST_CASE("a rank that ended well while others needed it is named with the first
 TEST_CASE("a launcher that fails beside a full directory of temporary files names it") {
   JobReport seen = report({}, job(213));
   seen.launcher_tail = "PMIX_ERR_FILE_WRITE_FAILURE";
-  seen.full_temporary = {{{"demo-0"}, "/tmp"}, {{"demo-1"}, "/tmp"}};
+  const std::string why = "No space left on device";
+  seen.temporary_faults = {{{"demo-0"}, "/tmp", why}, {{"demo-1"}, "/tmp", why}};
   const JobOutcome outcome = decide(seen);
   CHECK(outcome.exit_code == 213);
   CHECK(outcome.reason ==
         "mpirun on demo-0 exited with 213; no space left on demo-0: /tmp, demo-1: /tmp: "
         "PMIX_ERR_FILE_WRITE_FAILURE");
+  seen.temporary_faults = {{{"demo-1"}, "/scratch", "Read-only file system"}};
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 213; /scratch on demo-1 cannot be written: Read-only file "
+        "system: PMIX_ERR_FILE_WRITE_FAILURE");
 }
 
 TEST_CASE("a rank that the kernel killed for its memory says so") {
@@ -254,7 +259,7 @@ TEST_CASE(
         "mpirun on demo-0 could not start its daemons on the other nodes (bash: line 1: orted: "
         "command not found): `fastgpu check cluster demo` looks for the cause");
   seen.launcher_tail = kText;
-  seen.full_temporary = {{{"demo-1"}, "/tmp"}};
+  seen.temporary_faults = {{{"demo-1"}, "/tmp", "No space left on device"}};
   CHECK(decide(seen).reason ==
         "mpirun on demo-0 could not start its daemons on the other nodes; no space left on demo-1: "
         "/tmp");
@@ -375,6 +380,19 @@ TEST_CASE("the reason has the essential words of mpirun as one sentence") {
         "mpirun on demo-0 exited with 1: mpirun: symbol lookup error: libmpi.so");
 }
 
+TEST_CASE("the reason has the directory and the error below the sentence of mpirun") {
+  JobReport seen = report({}, job(1));
+  seen.launcher_tail =
+      "-----\nA call to mkdir was unable to create the desired directory:\n\n"
+      "  Directory: /tmp/ompi.vm.0\n  Error:     Read-only file system\n\n"
+      "Please check to ensure you have adequate permissions to perform\nthe desired operation.\n"
+      "-----\n[vm:1] [[1,0],0] ORTE_ERROR_LOG: Error in file session_dir.c at line 107\n"
+      "-----\nIt looks like orte_init failed for some reason; your parallel process is\n-----\n";
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 1: A call to mkdir was unable to create the desired "
+        "directory: Directory: /tmp/ompi.vm.0, Error: Read-only file system");
+}
+
 TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
   JobReport seen = report({rank(0, 0, 15, 2, true), rank(1, 0, 0, 1, false)}, job(1));
   seen.launcher_tail =
@@ -461,6 +479,12 @@ TEST_CASE("a node is lost if what the launcher had started there is gone") {
     CHECK(outcome.cause == JobEndCause::node_loss);
     CHECK(outcome.exit_code == 1);
     CHECK(outcome.reason == "mpirun on demo-0 has lost contact with 10.64.1.11");
+  }
+  SUBCASE("with the words of ssh, if there are any") {
+    seen.launcher_tail =
+        "x\nthe connection to n1 has failed: /h/ssh_config line 10: invalid quotes\nmore";
+    CHECK(decide(seen).reason ==
+          "mpirun on demo-0 has lost contact with n1: /h/ssh_config line 10: invalid quotes");
   }
   SUBCASE("unless a rank has failed by itself before") {
     seen.ranks.push_back(rank(1, 3, 0, 1, false));

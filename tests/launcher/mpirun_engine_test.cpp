@@ -244,7 +244,7 @@ TEST_CASE("a job is stopped on the nodes that have not left the cluster") {
 TEST_CASE("a glance at a job whose mpirun has failed names a full directory of temporary files") {
   NodeWithFailedLauncher world;
   CHECK(world.seen_at_a_glance().reason == "mpirun on n-0 exited with 213");
-  world.full_directory = "/tmp\n";
+  world.full_directory = "/tmp\nNo space left on device\n";
   CHECK(world.seen_at_a_glance().reason ==
         "mpirun on n-0 exited with 213; no space left on n-0: /tmp");
 }

@@ -21,6 +21,7 @@
 #include "agent/protocol/start_lines.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
+#include "base/split.hpp"
 #include "base/units.hpp"
 #include "process/child.hpp"
 
@@ -61,6 +62,7 @@ struct PlainNode {
   std::string name;  ///< The user's name of it.
   process::Child ranks;
   std::string said{};
+  std::string complaints{};  ///< The end of the stderr of ssh.
   bool has_output = true;
   bool has_begun = false;
   bool is_late = false;    ///< It has been reported as late.
@@ -145,17 +147,50 @@ class Launch {
       command.argv = {agent_program(),     "rsh", "-x", "-F", options.ssh_config, name,
                       options.node_command};
     command.in.mode = command.out.mode = process::StreamMode::pipe;
+    if (!nodes_.empty()) command.err.mode = process::StreamMode::pipe;
     return command;
   }
 
   void wait(const SignalQueue& signals, SteadyClock::time_point until) {
     std::vector<pollfd> fds = {{signals.fd(), POLLIN, 0}};
-    for (PlainNode& node : nodes_)
+    for (PlainNode& node : nodes_) {
       fds.push_back({node.has_output ? node.ranks.out().get() : -1, POLLIN, 0});
+      fds.push_back({node.ranks.err() ? node.ranks.err().get() : -1, POLLIN, 0});
+    }
     ::poll(fds.data(), fds.size(), milliseconds_until(until));
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (fds[i + 1].revents != 0)
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (fds[2 * i + 1].revents != 0)
         nodes_[i].has_output = read_ready(nodes_[i].ranks.out(), nodes_[i].said);
+      if (fds[2 * i + 2].revents != 0) take_complaints(nodes_[i]);
+    }
+  }
+
+  /// Copies what ssh has written to stderr, and keeps the end of it.
+  static void take_complaints(PlainNode& node) {
+    constexpr std::size_t kKept = 4096;
+    std::string text;
+    if (!read_ready(node.ranks.err(), text)) node.ranks.err() = UniqueFd();
+    write_all(STDERR_FILENO, text);
+    node.complaints += text;
+    if (node.complaints.size() > kKept) node.complaints.erase(0, node.complaints.size() - kKept);
+  }
+
+  /// Copies the rest of what ssh, which has ended, had written.
+  static void take_last_complaints(PlainNode& node) {
+    while (node.ranks.err()) {
+      pollfd fd{node.ranks.err().get(), POLLIN, 0};
+      if (::poll(&fd, 1, 0) <= 0) return;
+      take_complaints(node);
+    }
+  }
+
+  /// Returns "the connection to n1 has failed: WHY\n", with the last line of ssh.
+  static std::string failed_connection_line(const PlainNode& node) {
+    std::string_view why;
+    for (const std::string_view line : split_lines(node.complaints))
+      if (const auto text = trimmed(line, " \r"); !text.empty()) why = text;
+    return "the connection to " + node.name + " has failed" +
+           (why.empty() ? "" : ": " + std::string(why)) + "\n";
   }
 
   void look_at(PlainNode& node) {
@@ -166,11 +201,11 @@ class Launch {
     if (!how) return;
     node.is_done = node.has_ended = true;
     node.ranks.in() = UniqueFd();
+    take_last_complaints(node);
     if (how->ok()) return;
     if (code_ == 0) code_ = how->shell_code();
     constexpr int kConnectionFailed = 255;
-    if (how->code == kConnectionFailed)
-      write_all(STDERR_FILENO, "the connection to " + node.name + " has failed\n");
+    if (how->code == kConnectionFailed) write_all(STDERR_FILENO, failed_connection_line(node));
     stop();
   }
 

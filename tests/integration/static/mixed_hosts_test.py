@@ -5,6 +5,7 @@ Exits with 77 where it cannot run.
 """
 
 import pathlib
+import shlex
 import shutil
 import time
 
@@ -22,13 +23,14 @@ def add_user(host, name, home):
     passwd.write_text(
         pathlib.Path("/etc/passwd").read_text() + f"{name}:x:{NUMBER}:{NUMBER}::{home}:/bin/sh\n"
     )
+    place = shlex.quote(home)
     script = f"""set -e
     mount --bind {passwd} /etc/passwd
     mount -t tmpfs tmpfs /home
-    mkdir -p "{home}/.ssh"
-    cp /root/.ssh/authorized_keys "{home}/.ssh"
-    chmod -R go= "{home}"
-    chown -R {NUMBER}:{NUMBER} "{home}\""""
+    mkdir -p {place}/.ssh
+    cp /root/.ssh/authorized_keys {place}/.ssh
+    chmod -R go= {place}
+    chown -R {NUMBER}:{NUMBER} {place}"""
     done = within_host(host, "sh", "-c", script)
     assert_equal(done.returncode, 0, done.stderr)
 
@@ -66,6 +68,48 @@ def test_nodes_of_several_users_and_homes_run_one_job(lab):
                 done.stdout + done.stderr,
             )
         lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_quotation_marks_in_the_name_of_a_home_are_no_obstacle(lab):
+    hosts = lab.pair()
+    home = "/home/ü ñ'q\"x"
+    for host in hosts:
+        add_user(host, "ann", home)
+    lab.create(*(entry_of(host, "ann") for host in hosts))
+    for launcher in ("mpirun", "plain"):
+        done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+        lines = sorted(done.stdout.splitlines())
+        assert_equal(lines, [f"[{i}] {i} ann {home}" for i in (0, 1)], done.stderr)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_directory_for_temporary_files_that_cannot_be_written_is_named(lab):
+    hosts = lab.pair()
+    lab.create(*(host.entry() for host in hosts))
+    for host in hosts:
+        done = within_host(host, "mount", "-t", "tmpfs", "-o", "ro", "tmpfs", "/tmp")
+        assert_equal(done.returncode, 0, done.stderr)
+        failed = lab.run("run", "job", "-c", "lab", *RANKS, code=None)
+        assert_not_in(failed.returncode, (0, 124), failed.stderr)
+        reason = failed.stderr.splitlines()[-1]
+        assert_in("/tmp", reason, failed.stderr)
+        assert_in("Read-only file system", reason, failed.stderr)
+        within_host(host, "umount", "/tmp")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_connection_between_nodes_that_fails_is_named_with_the_words_of_ssh(lab):
+    one, two = lab.pair()
+    lab.create(one.entry(), two.entry())
+    fake = one.folder / "ssh"
+    fake.write_text("#!/bin/sh\necho 'ssh_config line 10: no such option' >&2\nexit 255\n")
+    fake.chmod(0o755)
+    done = within_host(one, "mount", "--bind", str(fake), shutil.which("ssh"))
+    assert_equal(done.returncode, 0, done.stderr)
+    failed = lab.run("run", "job", "-c", "lab", "--launcher", "plain", *RANKS, code=None)
+    wanted = "lost contact with two: ssh_config line 10: no such option"
+    assert_in(wanted, failed.stderr.splitlines()[-1], failed.stderr)
+    lab.run("delete", "cluster", "lab", "--yes")
 
 
 def test_a_daemon_that_ends_without_a_word_is_named(lab):
