@@ -27,7 +27,8 @@ enum InstallStatus : int {
   no_sha256sum = 13,
   damaged = 14,
   other_processor = 15,  ///< The stderr has the name of the processor.
-  not_started = 16
+  not_started = 16,
+  no_programs = 17  ///< The stderr has the name of the program that PATH lacks, and PATH.
 };
 
 /// A mapped file, so that all uploads read the same pages.
@@ -80,15 +81,18 @@ constexpr const char* kInstall =
 
 std::string install_script(const AgentHash& hash, const std::string& sha256,
                            const MachineName& machine) {
-  return "m=$(uname -m) && { test \"$m\" = " + shell_quote(machine.value) +
-         " || { echo \"$m\" >&2; exit 15; }; }\nsum=" + sha256 + "; name=" + name_on_host(hash) +
-         "\n" + kInstall;
+  return "for p in uname mkdir chmod cat mv rm; do command -v $p >/dev/null || { "
+         "echo \"$p (PATH=$PATH)\" >&2; exit 17; }; done\n"
+         "m=$(uname -m) && { test \"$m\" = " +
+         shell_quote(machine.value) + " || { echo \"$m\" >&2; exit 15; }; }\nsum=" + sha256 +
+         "; name=" + name_on_host(hash) + "\n" + kInstall;
 }
 
 /// Returns the error for an exit `status` of the script, with its stderr.
 Error install_error(int status, std::string_view said) {
   const auto with = [&](ErrorKind kind, const std::string& text) {
-    std::string shown = printable(said.substr(0, said.find('\n')));
+    constexpr std::size_t kLongestReason = 300;
+    std::string shown = printable(said.substr(0, said.find('\n')), kLongestReason);
     return Error(kind, "installing the agent: " + text + (said.empty() ? "" : ": " + shown));
   };
   const bool full = said.find("No space left") != said.npos || said.find("quota") != said.npos;
@@ -102,6 +106,10 @@ Error install_error(int status, std::string_view said) {
       return with(ErrorKind::remote, "sha256sum is missing");
     case damaged:
       return with(ErrorKind::transient, "it arrived damaged");
+    case no_programs:
+      return with(ErrorKind::remote,
+                  "PATH, as ~/.bashrc or another file of the login sets it, lacks programs of the "
+                  "system");
     case not_started:
       return with(ErrorKind::denied,
                   "neither the home directory nor /var/tmp, $XDG_RUNTIME_DIR, /opt or /tmp lets it "

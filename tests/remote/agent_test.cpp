@@ -73,6 +73,25 @@ TEST_CASE("an agent that is missing is noticed also where another program starts
   }
 }
 
+TEST_CASE(
+    "a host whose PATH lacks the programs of the system is told apart from one with a full disk") {
+  const test::TempDirectory homes;
+  const test::TempDirectory place;
+  std::ofstream(place.path() / "agent") << "#!/bin/sh\n";
+  test::LocalShellSsh client(homes.path());
+  std::filesystem::create_directory(place.path() / "bin");
+  std::filesystem::create_symlink("/bin/sh", place.path() / "bin/sh");
+  client.set_path(place.path() / "bin");
+  const std::vector<ssh::Host> hosts = {{.name = {"n"}}};
+  const auto results =
+      install_agent(client, hosts, read_agent_program(place.path() / "agent", {}), {}, Cancel());
+  REQUIRE_FALSE(results.at(0).ok());
+  CHECK(std::string(results.at(0).error().what()) ==
+        "n: installing the agent: PATH, as ~/.bashrc or another file of the login sets it, lacks "
+        "programs of the system: uname (PATH=" +
+            (place.path() / "bin").string() + ")");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

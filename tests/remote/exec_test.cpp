@@ -126,7 +126,9 @@ TEST_CASE(
     if (world.calls_agent(seen)) return world.missing();
     if (seen.input.empty()) return {.exit = {.status = 7}, .out = "plain\n"};
     return {.exit = {.status = 11},
-            .err = "mkdir: cannot create directory: Read-only file system\n"};
+            .err =
+                "mkdir: cannot create directory '/home/departments/physics/people/ann/.fastgpu': "
+                "Read-only file system\n"};
   });
   Recorded sink;
   const auto results = world.exec(client, 1, sink);

@@ -272,6 +272,16 @@ def test_start_up_files_that_fail_are_named(lab):
     assert_in("login shell of root", refused.stderr)
 
 
+def test_a_path_without_the_programs_of_the_system_is_named(lab):
+    one = lab.host("one", "127.0.0.2", shell="/bin/bash")
+    (one.home / ".bashrc").write_text("export PATH=/opt/none\n")
+    refused = lab.create(one.entry(), code=None)
+    assert_in("one: installing the agent: PATH, as ~/.bashrc", refused.stderr)
+    assert_in("lacks programs of the system: uname (PATH=/opt/none)", refused.stderr)
+    assert_not_in("cannot be written", refused.stderr)
+    lab.check_nothing_known()
+
+
 def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
     one = lab.host("one", "127.0.0.2")
     subprocess.run(
