@@ -1,4 +1,5 @@
 // The C ABI: joining a job and leaving it, groups, memory.
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "comm/c_api/handles.hpp"
 #include "comm/c_api/outcome.hpp"
 #include "comm/common/blame_note.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/common/interrupt.hpp"
 #include "comm/common/variables.hpp"
 #include "comm/common/version.hpp"
@@ -29,6 +31,15 @@ namespace {
 const std::vector<comm::Rank>& node_of(const comm::Communicator& communicator) {
   const comm::Topology& topology = communicator.topology();
   return topology.nodes[static_cast<std::size_t>(topology.node_of(communicator.rank()))];
+}
+
+/// Joins the job. Notes the rank for which that fails.
+comm::Connections join_or_blame(const comm::JobPlace& place,
+                                const std::function<void(comm::Rank)>& blame) try {
+  return comm::join(place);
+} catch (const comm::CausedError& e) {
+  if (blame && e.culprit() && e.culprit()->value >= 0) blame(*e.culprit());
+  throw;
 }
 
 }  // namespace
@@ -86,11 +97,13 @@ fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
     comm::gradient_settings(environment);  // Said now, not once gradients are created.
     comm::check_gossip_variables(environment);
     comm::multistep_settings_of(environment);
-    comm::Connections connections = comm::join(comm::job_place(environment));
+    const comm::JobPlace place = comm::job_place(environment);
+    const auto blame = comm::blame_note(environment, place.rank, place.size);
+    comm::Connections connections = join_or_blame(place, blame);
     connections.warn = [](const std::string& sentence) {
       comm::c_api::print_warning(sentence.c_str(), nullptr);
     };
-    connections.blame = comm::blame_note(environment, connections.rank, connections.size);
+    connections.blame = blame;
     if (!connections.network_report.empty()) connections.warn(connections.network_report);
     if (const auto doubt = comm::doubt_of_lone_rank(environment)) connections.warn(*doubt);
     *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
@@ -137,6 +150,10 @@ fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group) {
     *group =
         new fgc_comm{std::make_shared<comm::Communicator>(std::move(*made)), comm->environment};
   });
+}
+
+fgc_status fgc_blame(fgc_comm* comm, int rank) {
+  return guarded([&] { need(comm, "the communicator").communicator->blame({rank}); });
 }
 
 fgc_status fgc_mem_alloc(fgc_comm* comm, size_t bytes, void** memory) {

@@ -118,6 +118,15 @@ fgc_status fgc_multistep_step(fgc_multistep* multistep, fgc_multistep_outcome* o
   return end_step(multistep, outcome, [](comm::Multistep& steps) { return steps.step(); });
 }
 
+fgc_status fgc_multistep_leave_out(fgc_multistep* multistep, fgc_multistep_outcome* outcome) {
+  return end_step(multistep, outcome, [](comm::Multistep& steps) { return steps.leave_out(); });
+}
+
+int fgc_multistep_skips_non_finite(const fgc_multistep* multistep) {
+  if (multistep == nullptr) return -1;
+  return multistep->steps.skips_non_finite() ? 1 : 0;
+}
+
 fgc_status fgc_multistep_finish(fgc_multistep* multistep, fgc_multistep_outcome* outcome) {
   return end_step(multistep, outcome, [](comm::Multistep& steps) { return steps.finish(); });
 }

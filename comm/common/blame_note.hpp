@@ -10,8 +10,9 @@ namespace fastgpu::comm {
 
 /// Returns a function that writes which rank has broken the job to the file that
 /// FASTGPU_BLAME_FILE names: this rank, the number of ranks and that rank, as "2 4 1" with a line
-/// end. Only the first call writes, and none throws. The function is null without the variable.
-/// Removes a note about an earlier job of this process, because the process has survived it.
+/// end. A call takes the place of those before; one with `self` leaves no note. None throws. The
+/// function is null without the variable. Removes a note about an earlier job of this process,
+/// because the process has survived it.
 std::function<void(Rank)> blame_note(const Environment& environment, Rank self, int size);
 
 }  // namespace fastgpu::comm

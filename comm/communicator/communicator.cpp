@@ -69,6 +69,16 @@ void Communicator::use_plan(AllReducePlan plan) {
   last_ = {};
 }
 
+void Communicator::blame(Rank culprit) {
+  check_rank("blame", culprit);
+  world_->engine.blame(world_rank(culprit));
+}
+
+CausedError Communicator::caused_by(Rank culprit, const Error& error) {
+  blame(culprit);
+  return {error, world_rank(culprit)};
+}
+
 // ---- the calls ----
 
 Communicator::Arguments Communicator::prepare_all_reduce(std::span<std::byte> data,

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/common/caused_error.hpp"
 #include "comm/communicator/communicator_number.hpp"
 #include "comm/communicator/handle.hpp"
 #include "comm/communicator/mpi_collectives.hpp"
@@ -99,6 +100,15 @@ class Communicator {
   /// Any thread may call it.
   std::optional<Error> trouble() { return world_->engine.trouble_of(*group_); }
   std::chrono::milliseconds timeout() const noexcept { return world_->engine.timeout(); }
+
+  /// Notes the rank without which a call of this one would not have failed, for the launcher of the
+  /// job: if the program ends, that rank is named, whichever ends first. Throws ErrorKind::usage
+  /// for a rank out of range.
+  void blame(Rank culprit);
+
+  /// Returns `error`, which is to be thrown, with the rank that has caused it, and does what
+  /// `blame` does. Every error that ranks get together because of one of them is made so.
+  CausedError caused_by(Rank culprit, const Error& error);
 
   /// Ends every call of this job, on all ranks, with what made this rank unable to go on.
   void give_up(const Error& error) { world_->engine.give_up(error); }

@@ -184,6 +184,11 @@ void Engine::give_up(const Error& error) {
   runner_.fail(error.during("rank " + std::to_string(self_.value)));
 }
 
+void Engine::blame(Rank culprit) {
+  const Lock lock = enter();
+  runner_.blame(culprit);
+}
+
 bool Engine::has_lost(Rank peer) {
   const Lock lock = enter();
   if (runner_.failure()) return true;

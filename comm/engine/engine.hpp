@@ -109,6 +109,9 @@ class Engine final : private RunnerEvents {
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
+  /// Notes the rank without which a call would not have failed; the engine goes on.
+  void blame(Rank culprit);
+
   /// Breaks the engine with a failure that was noticed elsewhere.
   void give_up(const Error& error);
 

@@ -349,6 +349,8 @@ void Runner::fail(const Error& error) noexcept {
   failure_ = error;
   if (const auto* caused = dynamic_cast<const CausedError*>(&error); caused && caused->culprit())
     note_culprit(*caused->culprit());
+  else if (!culprit_)
+    write_note(self_);
   // The reason goes first: once a transport is abandoned, its peers may see an error of their own.
   if (!is_trouble_known_) send_abort(error);
   routes_.abandon();
@@ -365,7 +367,20 @@ void Runner::note_culprit(Rank culprit) noexcept {
   const bool is_rank = culprit.value >= 0 && std::cmp_less(culprit.value, lost_.size());
   if (culprit_ || !(is_rank || culprit == kPair)) return;
   culprit_ = culprit;
-  if (blame_ && is_rank && culprit != self_) blame_(culprit);
+  write_note(culprit);
+}
+
+void Runner::blame(Rank culprit) noexcept {
+  if (!culprit_) write_note(culprit);
+}
+
+/// Passes a culprit on. This rank itself, or a pair, only takes the place of one that was noted
+/// before.
+void Runner::write_note(Rank culprit) noexcept {
+  const bool is_other = culprit != kPair && culprit != self_;
+  if (!blame_ || !(is_other || has_note_)) return;
+  has_note_ = true;
+  blame_(is_other ? culprit : self_);
 }
 
 void Runner::send_abort(const Error& error) noexcept {

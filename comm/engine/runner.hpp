@@ -100,6 +100,8 @@ class Runner final : private TransportEvents, private ControlEvents {
   void fail(const Error& error) noexcept;
   /// Notes the rank that the program will fail for, unless one is known already.
   void note_culprit(Rank culprit) noexcept;
+  /// Notes a rank that the program may fail for: a later one takes its place.
+  void blame(Rank culprit) noexcept;
   const std::optional<Error>& failure() const noexcept { return failure_; }
   const std::optional<CausedError>& loss_of(Rank rank) const {
     return lost_[static_cast<std::size_t>(rank.value)];
@@ -143,10 +145,12 @@ class Runner final : private TransportEvents, private ControlEvents {
   bool awaits(const Operation& operation, Rank peer) const;
   bool is_blocked() const;
   void send_abort(const Error& error) noexcept;
+  void write_note(Rank culprit) noexcept;
 
   Rank self_;
   RunnerEvents& events_;
   std::function<void(Rank)> blame_;  ///< Takes the culprit; may be null.
+  bool has_note_ = false;            ///< It has taken one.
   CallBook calls_;
   std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with the threads that wait for them.
   OperationPool pool_;

@@ -84,21 +84,23 @@ void Gossip::check_same() {
   const GossipIdentity& first = all.front();
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const GossipIdentity& each = all[rank];
-    const std::string name = "rank " + std::to_string(rank);
-    if (each.library != first.library)
-      throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0");
+    const auto differs = [&](const std::string& what) {
+      return communicator_.caused_by(
+          {static_cast<int>(rank)}, Error(ErrorKind::usage, "rank " + std::to_string(rank) + what));
+    };
+    if (each.library != first.library) throw differs(" runs another libfastgpu_comm than rank 0");
     std::string_view variable = differing_variable(each.settings, first.settings);
     if (variable.empty() && each.has_timeline != first.has_timeline)
       variable = "FASTGPU_COMM_TIMELINE";
     if (!variable.empty())
-      throw Error(ErrorKind::usage, name + " has another " + std::string(variable) +
-                                        " than rank 0: all ranks need the same");
+      throw differs(" has another " + std::string(variable) +
+                    " than rank 0: all ranks need the same");
     if (each.parameters != first.parameters)
-      throw Error(ErrorKind::usage, name + " has registered other parameters than rank 0");
+      throw differs(" has registered other parameters than rank 0");
     if (each.step != first.step || each.state != first.state)
-      throw Error(ErrorKind::usage, name + " continues after " + std::to_string(each.step) +
-                                        " steps, and rank 0 after " + std::to_string(first.step) +
-                                        ": load the states of one checkpoint on all ranks");
+      throw differs(" continues after " + std::to_string(each.step) + " steps, and rank 0 after " +
+                    std::to_string(first.step) +
+                    ": load the states of one checkpoint on all ranks");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "comm/gpu/choose.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,18 +57,24 @@ Loaded load(Device& device, const DeviceSettings& settings) {
   return loaded;
 }
 
-void check_same_wish(std::span<const NcclOffer> offers) {
+void check_same_wish(Communicator& ranks, std::span<const NcclOffer> offers) {
   for (std::size_t i = 1; i < offers.size(); ++i)
     if (offers[i].wish != offers[0].wish)
-      throw Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is " + name_of(offers[0].wish) +
-                                        " on rank 0, but " + name_of(offers[i].wish) + " on " +
-                                        name(i) + ": it is the same on all ranks");
+      throw ranks.caused_by(
+          {static_cast<int>(i)},
+          Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is " + name_of(offers[0].wish) +
+                                      " on rank 0, but " + name_of(offers[i].wish) + " on " +
+                                      name(i) + ": it is the same on all ranks"));
 }
 
-ChosenPath staged(const DeviceSettings& settings, const std::string& why) {
-  if (settings.path == DevicePath::nccl)
-    throw Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is nccl, but " + why);
-  return {nullptr, why};
+/// Returns a path without NCCL. Throws if NCCL was asked for; `culprit` cannot use it, if that is
+/// one rank alone.
+ChosenPath staged(Communicator& ranks, const DeviceSettings& settings, const std::string& why,
+                  std::optional<Rank> culprit) {
+  if (settings.path != DevicePath::nccl) return {nullptr, why};
+  const Error error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is nccl, but " + why);
+  if (culprit) throw ranks.caused_by(*culprit, error);
+  throw Error(error);
 }
 
 /// Joins all ranks, or none.
@@ -85,9 +92,10 @@ ChosenPath join(Communicator& ranks, const std::shared_ptr<Device>& device,
   if (missing == joined.end()) return {std::move(mine), ""};
   if (mine) mine->abandon();
   mine.reset();
-  const auto rank = static_cast<std::size_t>(missing - joined.begin());
-  const std::string words = broadcast_message(ranks, {static_cast<int>(rank)}, failure);
-  return staged(settings, name(rank) + " cannot use NCCL: " + words);
+  const Rank rank{static_cast<int>(missing - joined.begin())};
+  const std::string words = broadcast_message(ranks, rank, failure);
+  return staged(ranks, settings,
+                name(static_cast<std::size_t>(rank.value)) + " cannot use NCCL: " + words, rank);
 }
 
 }  // namespace
@@ -119,14 +127,14 @@ ChosenPath choose_path(Communicator& ranks, std::span<const std::shared_ptr<Devi
                                 .device = device ? device->identity() : DeviceIdentity{},
                                 .has_several = devices.size() > 1,
                                 .wish = settings.path});
-  check_same_wish(offers);
+  check_same_wish(ranks, offers);
   if (settings.path == DevicePath::staged) return {nullptr, "FASTGPU_COMM_DEVICE is staged"};
   const auto has_none = [](const NcclOffer& offer) { return !offer.has_device(); };
   if (std::ranges::all_of(offers, has_none)) return {nullptr, "no rank has data on a GPU"};
   NcclVerdict verdict = nccl_verdict(offers);
   if (verdict.lacks_nccl)
     verdict.against += ": " + broadcast_message(ranks, *verdict.lacks_nccl, loaded.failure);
-  if (!verdict.against.empty()) return staged(settings, verdict.against);
+  if (!verdict.against.empty()) return staged(ranks, settings, verdict.against, verdict.lacks_nccl);
   return join(ranks, device, loaded.library, settings);
 }
 

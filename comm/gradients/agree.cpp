@@ -83,16 +83,18 @@ std::string name_of_op(std::uint64_t op) {
   const std::string own = text_of_wire(settings);
   const std::string theirs = broadcast_message(communicator, odd, own);
   const std::string reference = broadcast_message(communicator, {0}, own);
-  throw Error(ErrorKind::usage, "rank " + std::to_string(odd.value) + " has " + std::string(kWire) +
-                                    " '" + theirs + "', and rank 0 '" + reference +
-                                    "': all ranks need the same");
+  throw communicator.caused_by(
+      odd, Error(ErrorKind::usage, "rank " + std::to_string(odd.value) + " has " +
+                                       std::string(kWire) + " '" + theirs + "', and rank 0 '" +
+                                       reference + "': all ranks need the same"));
 }
 
 std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
                         std::uint64_t bytes) {
   if (bytes > kLargestTable)
-    throw Error(ErrorKind::remote,
-                "rank 0: a table of gradients of " + std::to_string(bytes) + " bytes");
+    throw communicator.caused_by(
+        {0}, Error(ErrorKind::remote,
+                   "rank 0: a table of gradients of " + std::to_string(bytes) + " bytes"));
   std::vector<std::byte> reference(bytes);
   if (communicator.rank() == Rank{0}) reference = encode(table);
   communicator.broadcast(reference, {0});
@@ -109,6 +111,19 @@ std::string list_of(const std::vector<GradientId>& ids, const GradientTable& tab
     list += (i == 0 ? "'" : ", '") + printable(table[ids[i]].name) + "'";
   if (ids.size() > kMostNamed) list += " and " + std::to_string(ids.size() - kMostNamed) + " more";
   return list;
+}
+
+/// Returns how a rank has diverged from rank 0, whose state is `first`, or what it lacks; empty if
+/// it has not.
+std::string difference_of(const RankState& rank, const RankState& first,
+                          const GradientTable& table) {
+  const std::string name = "rank " + std::to_string(rank.rank.value);
+  if (rank.step != first.step)
+    return name + " is in step " + std::to_string(rank.step) + ", rank 0 in step " +
+           std::to_string(first.step);
+  if (rank.plan != first.plan) return name + " has planned other buckets than rank 0";
+  if (rank.verdicts.is_leaving) return name + " has left";
+  return rank.ready.is_full() ? "" : describe_late(rank, table);
 }
 
 }  // namespace
@@ -128,29 +143,28 @@ bool check_same_registration(Communicator& communicator, const GradientRegistrat
         all, [&](const GroupIdentity& each) { return each.order == first.order; });
   const Rank rank{static_cast<int>(odd - all.begin())};
   const std::string name = "rank " + std::to_string(rank.value);
+  const auto differs = [&](const std::string& what) {
+    return communicator.caused_by(rank, Error(ErrorKind::usage, name + what));
+  };
   if (odd->library != first.library)
-    throw Error(ErrorKind::usage,
-                name + " runs another libfastgpu_comm than rank 0: " +
-                    broadcast_message(communicator, rank, std::string(mine.library)));
+    throw differs(" runs another libfastgpu_comm than rank 0: " +
+                  broadcast_message(communicator, rank, std::string(mine.library)));
   const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
   if (setting != odd->settings.end()) {
     const std::string_view variable = kShared[setting - odd->settings.begin()];
     if (variable == kWire) refuse_wires(communicator, mine.settings, rank);
-    throw Error(ErrorKind::usage, name + " has another " + std::string(variable) +
-                                      " than rank 0: all ranks need the same");
+    throw differs(" has another " + std::string(variable) +
+                  " than rank 0: all ranks need the same");
   }
   if (odd->op != first.op)
-    throw Error(ErrorKind::usage, name + " has the operation " + name_of_op(odd->op) +
-                                      ", and rank 0 " + name_of_op(first.op) +
-                                      ": all ranks need the same");
+    throw differs(" has the operation " + name_of_op(odd->op) + ", and rank 0 " +
+                  name_of_op(first.op) + ": all ranks need the same");
   if (odd->table == first.table)
-    throw Error(ErrorKind::usage, name + " continues after " + std::to_string(odd->steps) +
-                                      " steps of its codec, and rank 0 after " +
-                                      std::to_string(first.steps) +
-                                      ": load the states of one checkpoint on all ranks");
-  throw Error(ErrorKind::usage,
-              name + " has registered other gradients than rank 0: " +
-                  other_table(communicator, mine.table, rank, first.encoded_bytes));
+    throw differs(" continues after " + std::to_string(odd->steps) +
+                  " steps of its codec, and rank 0 after " + std::to_string(first.steps) +
+                  ": load the states of one checkpoint on all ranks");
+  throw differs(" has registered other gradients than rank 0: " +
+                other_table(communicator, mine.table, rank, first.encoded_bytes));
 }
 
 std::uint64_t fingerprint_of(const std::optional<std::vector<GradientId>>& order) {
@@ -199,20 +213,16 @@ std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers,
 
 std::string describe_differences(const std::vector<RankState>& ranks, const GradientTable& table) {
   std::string text;
-  for (const RankState& rank : ranks) {
-    const std::string name = "rank " + std::to_string(rank.rank.value);
-    const auto add = [&](const std::string& what) { append_item(text, what, "; "); };
-    if (rank.step != ranks[0].step)
-      add(name + " is in step " + std::to_string(rank.step) + ", rank 0 in step " +
-          std::to_string(ranks[0].step));
-    else if (rank.plan != ranks[0].plan)
-      add(name + " has planned other buckets than rank 0");
-    else if (rank.verdicts.is_leaving)
-      add(name + " has left");
-    else if (!rank.ready.is_full())
-      add(describe_late(rank, table));
-  }
+  for (const RankState& rank : ranks)
+    if (const auto what = difference_of(rank, ranks[0], table); !what.empty())
+      append_item(text, what, "; ");
   return text;
+}
+
+Rank odd_rank_in(const std::vector<RankState>& ranks, const GradientTable& table) {
+  for (const RankState& rank : ranks)
+    if (!difference_of(rank, ranks[0], table).empty()) return rank.rank;
+  return ranks[0].rank;
 }
 
 std::string describe_late(const RankState& rank, const GradientTable& table) {

@@ -50,6 +50,9 @@ std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers, std
 /// Returns the sentence for ranks that have diverged in one step, or the reason for the stop.
 std::string describe_differences(const std::vector<RankState>& ranks, const GradientTable& table);
 
+/// Returns the first rank that this sentence names.
+Rank odd_rank_in(const std::vector<RankState>& ranks, const GradientTable& table);
+
 /// Returns "rank 2 has not made ready in step 7: 'fc.weight', 'fc.bias' and 12 more of 161
 /// gradients".
 std::string describe_late(const RankState& rank, const GradientTable& table);

@@ -376,8 +376,7 @@ StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::Strea
   Lock lock(mutex_);
   begin(lock);
   const Agreement agreement = messages_->negotiate({state(wishes), report_});
-  if (agreement.summary.verdicts.differs)
-    throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
+  if (agreement.summary.verdicts.differs) throw difference_in(agreement);
   finish(agreement);
   if (devices_) on_device([&] { devices_->finish_step(stream); });
   StepOutcome outcome = outcome_of(agreement);
@@ -396,13 +395,23 @@ StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::Strea
 }
 
 std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
-                                                  const StepOutcome& outcome) const {
-  if (agreement.is_torn() && !outcome.is_somebody_leaving)
-    return Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
+                                                  const StepOutcome& outcome) {
+  if (agreement.is_torn() && !outcome.is_somebody_leaving) return difference_in(agreement);
   if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
-    return Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_,
-                                             wire_[outcome.non_finite->gradient.value]));
+    return communicator_.caused_by(
+        outcome.non_finite->rank,
+        Error(ErrorKind::remote, described(*outcome.non_finite, outcome.step)));
   return std::nullopt;
+}
+
+CausedError GradientExchange::difference_in(const Agreement& agreement) {
+  return communicator_.caused_by(
+      odd_rank_in(agreement.ranks, table_),
+      Error(ErrorKind::usage, describe_differences(agreement.ranks, table_)));
+}
+
+std::string GradientExchange::described(const NonFiniteReport& report, std::uint32_t step) const {
+  return describe(report, step, table_, wire_[report.gradient.value], settings_.content);
 }
 
 /// `waited` are the seconds in which this rank waited for the end of the step.
@@ -477,7 +486,7 @@ StepOutcome GradientExchange::outcome_of(const Agreement& agreement) {
                       .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
   // The rank that has it: it would be a line of every rank otherwise.
   if (outcome.non_finite && outcome.non_finite->rank == communicator_.rank())
-    warn(describe(*outcome.non_finite, step_, table_, wire_[outcome.non_finite->gradient.value]));
+    warn(described(*outcome.non_finite, step_));
   return outcome;
 }
 

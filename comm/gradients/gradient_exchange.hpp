@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/common/caused_error.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
@@ -176,7 +177,9 @@ class GradientExchange {
   RankState state(Verdicts verdicts) const;
   void notify_late(std::chrono::milliseconds lasted);
   void warn(const std::string& sentence);
-  std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome) const;
+  std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome);
+  CausedError difference_in(const Agreement& agreement);
+  std::string described(const NonFiniteReport& report, std::uint32_t step) const;
 
   Communicator& communicator_;
   GradientSettings settings_;

@@ -33,6 +33,12 @@ enum class NonFiniteAction : std::uint8_t {
   stop   ///< The step fails on every rank.
 };
 
+/// What the numbers are that are exchanged, for messages.
+enum class GradientContent : std::uint8_t {
+  gradients,
+  moves  ///< How far parameters have moved in a round of steps.
+};
+
 /// The bucket of int8 and 1bit. Nothing is on the network while the first bucket is encoded and the
 /// last one is decoded: 64 MiB over 1 Gbit/s took 5 % less time than with buckets of 4 MiB.
 constexpr Bytes kBucketOfShortCodes{2 << 20};
@@ -48,6 +54,7 @@ struct GradientSettings {
   bool is_tuned = false;  ///< FASTGPU_COMM_TUNE: 0 or 1.
   /// FASTGPU_COMM_STALL: the late rank is named after this time.
   std::chrono::milliseconds stall{10'000};
+  GradientContent content = GradientContent::gradients;
   std::string timeline{};  ///< FASTGPU_COMM_TIMELINE: a folder for one file a rank; empty: none.
   std::string counters{};  ///< FASTGPU_COMM_COUNTERS: as above.
   std::string cache{};     ///< Folder of tuned results, from XDG_CACHE_HOME or HOME; empty: none.

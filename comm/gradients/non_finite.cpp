@@ -30,11 +30,14 @@ void keep_first(std::optional<NonFiniteReport>& first, const NonFiniteReport& ot
 }
 
 std::string describe(const NonFiniteReport& report, std::uint32_t step, const GradientTable& table,
-                     ElementType on_wire) {
+                     ElementType on_wire, GradientContent content) {
   const bool is_nan = report.value == NonFiniteReport::Value::nan;
-  return "step " + std::to_string(step) + ": gradient '" + printable(table[report.gradient].name) +
-         "' of rank " + std::to_string(report.rank.value) + " has " +
-         (is_nan ? "NaN" : "infinity") + " at index " + std::to_string(report.index) +
+  const std::string what = content == GradientContent::moves
+                               ? "the move of parameter"
+                               : "step " + std::to_string(step) + ": gradient";
+  return what + " '" + printable(table[report.gradient].name) + "' of rank " +
+         std::to_string(report.rank.value) + " has " + (is_nan ? "NaN" : "infinity") +
+         " at index " + std::to_string(report.index) +
          (is_nan || size_of(on_wire) >= size_of(table[report.gradient].type)
               ? ""
               : ", as " + std::string(name_of(on_wire)) + " on the wire (FASTGPU_COMM_WIRE)");

@@ -9,6 +9,7 @@
 
 #include "comm/common/rank.hpp"
 #include "comm/fusion/gradient_table.hpp"
+#include "comm/gradients/gradient_settings.hpp"
 #include "comm/kernels/element_type.hpp"
 
 namespace fastgpu::comm {
@@ -32,9 +33,10 @@ NonFiniteReport::Value non_finite_at(std::span<const std::byte> data, ElementTyp
 /// Keeps the report of the earlier gradient and index.
 void keep_first(std::optional<NonFiniteReport>& first, const NonFiniteReport& other);
 
-/// Returns "step 7: gradient 'fc.weight' of rank 2 has NaN at index 1234". `on_wire` is the type in
-/// which the gradient travels: a large number of another type becomes infinite there.
+/// Returns "step 7: gradient 'fc.weight' of rank 2 has NaN at index 1234", or "the move of
+/// parameter 'fc.weight' of rank 2 has NaN at index 1234". `on_wire` is the type in which the
+/// gradient travels: a large number of another type becomes infinite there.
 std::string describe(const NonFiniteReport& report, std::uint32_t step, const GradientTable& table,
-                     ElementType on_wire);
+                     ElementType on_wire, GradientContent content = GradientContent::gradients);
 
 }  // namespace fastgpu::comm

@@ -25,14 +25,29 @@ constexpr std::string_view kHeaderName = "fastgpu_comm.round ";
 struct Header {
   double weight = 0;
   double finished = 0;
+  double left_out = 0;  ///< 1 for a rank that has left out its steps again and again.
 };
 
+/// The rounds in a row after which all ranks are told that they come to nothing.
+constexpr std::uint32_t kRoundsUntilReport = 3;
+
+/// Returns true for the counts that are reported: few, however many there are.
+bool is_reported(std::uint32_t rounds) noexcept {
+  return rounds % kRoundsUntilReport == 0 && std::has_single_bit(rounds / kRoundsUntilReport);
+}
+
+Error refusal(const std::string& why) {
+  return {ErrorKind::usage, "multistep: " + why};
+}
+
 [[noreturn]] void refuse_step(const std::string& why) {
-  throw Error(ErrorKind::usage, "multistep: " + why);
+  throw refusal(why);
 }
 
 /// Files of a rank have one name, so that one exchange alone may write them.
-GradientSettings settings_of_slice(GradientSettings settings, std::size_t slice) {
+GradientSettings settings_of_slice(GradientSettings settings, std::size_t slice,
+                                   const MultistepSettings& mode) {
+  if (!averages_gradients(mode.mode)) settings.content = GradientContent::moves;
   if (slice > 0) settings.timeline = settings.counters = "";
   return settings;
 }
@@ -87,8 +102,8 @@ void Multistep::begin() {
   slice_of_ = slices_of_tensors(bytes, count);
   std::vector<Slice> slices(count);
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    slices[i].exchange =
-        std::make_unique<GradientExchange>(communicator_, settings_of_slice(settings_, i), events_);
+    slices[i].exchange = std::make_unique<GradientExchange>(
+        communicator_, settings_of_slice(settings_, i, mode()), events_);
     slices[i].header =
         slices[i].exchange->add({.name = std::string(kHeaderName) + to_string(mode()),
                                  .type = ElementType::float64,
@@ -124,8 +139,9 @@ void Multistep::check_same_mode() {
   const Rank rank{static_cast<int>(odd - all.begin())};
   const std::string theirs = broadcast_message(communicator_, rank, own);
   const std::string reference = broadcast_message(communicator_, {0}, own);
-  refuse_step("rank " + std::to_string(rank.value) + " has the mode " + theirs + ", and rank 0 " +
-              reference);
+  throw communicator_.caused_by(
+      rank, refusal("rank " + std::to_string(rank.value) + " has the mode " + theirs +
+                    ", and rank 0 " + reference));
 }
 
 /// Compares the rounds in which ranks begin or continue: a collective in the first step after
@@ -145,11 +161,14 @@ void Multistep::check_same_round() {
   const auto odd = std::ranges::find_if(all, [&](const auto& each) { return each != all[0]; });
   if (odd == all.end()) return;
   constexpr const char* kRemedy = ": load the states of one checkpoint on all ranks";
-  const std::string rank = "rank " + std::to_string(odd - all.begin());
-  if ((*odd)[0] == all[0][0])
-    refuse_step(rank + " continues another training than rank 0" + kRemedy);
-  refuse_step(rank + " continues in round " + std::to_string((*odd)[0]) + ", and rank 0 in round " +
-              std::to_string(all[0][0]) + kRemedy);
+  const Rank rank{static_cast<int>(odd - all.begin())};
+  const std::string name = "rank " + std::to_string(rank.value);
+  const bool is_same_round = (*odd)[0] == all[0][0];
+  throw communicator_.caused_by(
+      rank,
+      refusal(is_same_round ? name + " continues another training than rank 0" + kRemedy
+                            : name + " continues in round " + std::to_string((*odd)[0]) +
+                                  ", and rank 0 in round " + std::to_string(all[0][0]) + kRemedy));
 }
 
 void Multistep::check_begun() const {
@@ -205,10 +224,28 @@ void Multistep::take_all(double weight) {
 MultistepOutcome Multistep::step() {
   check_can_go_on();
   check_same_round();
+  is_left_out_ = false;
   const double weight = std::exchange(weight_, 1);
   if (mode().mode == MultistepMode::delay) return turn(weight, false);
   if (mode().mode == MultistepMode::accumulate) take_all(weight);
   return clock_.step(weight) ? end_round(false) : MultistepOutcome{};
+}
+
+/// The step counts with weight 0, so that rounds end where they would with it: other ranks do not
+/// wait for one step more of this one.
+MultistepOutcome Multistep::leave_out() {
+  check_can_go_on();
+  if (contains(taken_, 1))
+    refuse_step("a step has gradients that are ready: it cannot be left out any more");
+  check_same_round();
+  is_left_out_ = true;
+  weight_ = 1;
+  if (averages_gradients(mode().mode))
+    for (MultistepTensor& tensor : tensors_)
+      tensor.clear_values();
+  if (mode().mode == MultistepMode::delay) return turn(0, false);
+  if (mode().mode == MultistepMode::accumulate) take_all(0);
+  return clock_.step(0) ? end_round(false) : MultistepOutcome{};
 }
 
 MultistepOutcome Multistep::finish() {
@@ -230,9 +267,18 @@ MultistepOutcome Multistep::end_round(bool is_finished) {
   return averages_gradients(mode().mode) ? end_gradients(is_finished) : end_parameters(is_finished);
 }
 
+/// Takes this rank's share of the round, and counts those to which it gives nothing because it has
+/// left out its steps.
+RoundShare Multistep::take_share(bool is_finished) {
+  const RoundShare share = clock_.take_share(is_finished);
+  const bool gives_nothing = is_left_out_ && share.weight == 0 && !is_finished;
+  left_out_rounds_ = gives_nothing ? left_out_rounds_ + 1 : 0;
+  return share;
+}
+
 /// Ends a round whose gradients are on their way.
 MultistepOutcome Multistep::end_gradients(bool is_finished) {
-  const RoundShare share = clock_.take_share(is_finished);
+  const RoundShare share = take_share(is_finished);
   Slice& slice = slices_[0];
   try {
     write_header(slice, share);
@@ -251,7 +297,7 @@ MultistepOutcome Multistep::end_gradients(bool is_finished) {
 }
 
 MultistepOutcome Multistep::end_parameters(bool is_finished) {
-  const RoundShare share = clock_.take_share(is_finished);
+  const RoundShare share = take_share(is_finished);
   Slice& slice = slices_[share.slice];
   for (const std::size_t i : slice.tensors)
     if (share.weight > 0)
@@ -267,6 +313,7 @@ MultistepOutcome Multistep::end_parameters(bool is_finished) {
     const MultistepOutcome outcome = wait(slice, share);
     if (!outcome.has_results) {
       go_back();
+      put_back_others(slice);
       return outcome;
     }
     const OuterRate rate = rate_of_round(mode(), share.round);
@@ -275,7 +322,20 @@ MultistepOutcome Multistep::end_parameters(bool is_finished) {
     return outcome;
   } catch (const Error&) {
     go_back();
+    put_back_others(slice);
     throw;
+  }
+}
+
+/// Gives the program the remembered parameters of other slices that are not finite: each of them
+/// would skip its own round otherwise, and this rank could compute nothing until then.
+void Multistep::put_back_others(const Slice& slice) {
+  for (const Slice& other : slices_) {
+    const auto is_broken = [&](std::size_t i) { return !tensors_[i].is_finite(); };
+    if (&other == &slice || std::ranges::none_of(other.tensors, is_broken)) continue;
+    for (const std::size_t i : other.tensors)
+      tensors_[i].go_back();
+    clock_.forget(static_cast<std::uint32_t>(&other - slices_.data()));
   }
 }
 
@@ -289,7 +349,7 @@ MultistepOutcome Multistep::turn(double weight, bool is_finished) {
     return outcome;
   }
   if (!is_finished) clock_.step(weight);
-  const RoundShare share = clock_.take_share(is_finished);
+  const RoundShare share = take_share(is_finished);
   // Work that has no results, as before the first round, is 0 or of no use.
   const double out = outcome.has_results ? verdict_.factor : 0;
   for (MultistepTensor& tensor : tensors_) {
@@ -323,7 +383,9 @@ void Multistep::start(Slice& slice, const RoundShare& share) {
 }
 
 void Multistep::write_header(Slice& slice, const RoundShare& share) {
-  const Header header{share.weight, share.is_finished ? 1.0 : 0.0};
+  const Header header{.weight = share.weight,
+                      .finished = share.is_finished ? 1.0 : 0.0,
+                      .left_out = is_reported(left_out_rounds_) ? 1.0 : 0.0};
   const std::span<std::byte> view = slice.exchange->view(slice.header);
   std::memcpy(view.data(), &header, sizeof(header));
   slice.exchange->ready(slice.header);
@@ -336,11 +398,40 @@ MultistepOutcome Multistep::wait(Slice& slice, const RoundShare& share) {
   std::memcpy(&header, view.data(), sizeof(header));
   verdict_ = clock_.judge(share, {header.weight, header.finished});
   is_over_ = verdict_.is_over;
-  return {.is_round_end = true,
-          .round = share.round,
-          .has_results = verdict_.has_results && step.is_applied,
-          .is_over = verdict_.is_over,
-          .non_finite = step.non_finite};
+  const MultistepOutcome outcome{.is_round_end = true,
+                                 .round = share.round,
+                                 .has_results = verdict_.has_results && step.is_applied,
+                                 .is_over = verdict_.is_over,
+                                 .non_finite = step.non_finite};
+  report_lost_rounds(outcome);
+  report_left_out(header.left_out);
+  return outcome;
+}
+
+/// Tells this rank if rounds are skipped again and again, as every other rank is told.
+void Multistep::report_lost_rounds(const MultistepOutcome& outcome) {
+  lost_rounds_ = outcome.non_finite && !outcome.has_results ? lost_rounds_ + 1 : 0;
+  if (lost_rounds_ == 0 || !is_reported(lost_rounds_) || events_ == nullptr) return;
+  events_->warned("multistep: the last " + std::to_string(lost_rounds_) +
+                  " rounds were skipped, and all ranks have lost their steps: rank " +
+                  std::to_string(outcome.non_finite->rank.value) +
+                  " has numbers that are not finite");
+}
+
+/// Tells all ranks which of them have left out their steps again and again, by a collective:
+/// `part`, the part of the ranks, is the same on each of them.
+void Multistep::report_left_out(double part) {
+  if (part == 0) return;
+  const std::uint32_t own = is_reported(left_out_rounds_) ? left_out_rounds_ : 0;
+  std::vector<std::uint32_t> all(static_cast<std::size_t>(communicator_.size()));
+  communicator_.all_gather(std::as_bytes(std::span(&own, 1)),
+                           std::as_writable_bytes(std::span(all)));
+  for (std::size_t rank = 0; events_ != nullptr && rank < all.size(); ++rank)
+    if (all[rank] > 0)
+      events_->warned("multistep: rank " + std::to_string(rank) + " gave nothing to the last " +
+                      std::to_string(all[rank]) +
+                      " rounds: it has left out its steps, such as for gradients that are not "
+                      "finite");
 }
 
 GradientCounters Multistep::counters() {

@@ -71,6 +71,14 @@ class Multistep {
   /// as GradientExchange::wait_step does; the round is lost then.
   MultistepOutcome step();
 
+  /// Ends a step of this rank that does not count, such as one whose gradients are not finite: the
+  /// program has not moved parameters. Gradients are 0 afterwards, unless the outcome has results.
+  MultistepOutcome leave_out();
+
+  /// Returns true if steps with numbers that are not finite are to have no results: a program that
+  /// moves parameters itself then leaves such steps out.
+  bool skips_non_finite() const noexcept { return settings_.non_finite == NonFiniteAction::skip; }
+
   /// Takes part in one more round, without a step of its own. A round that has begun ends with the
   /// steps that were made in it.
   MultistepOutcome finish();
@@ -113,6 +121,10 @@ class Multistep {
   MultistepOutcome turn(double weight, bool is_finished);
   void start(Slice& slice, const RoundShare& share);
   void write_header(Slice& slice, const RoundShare& share);
+  void put_back_others(const Slice& slice);
+  RoundShare take_share(bool is_finished);
+  void report_lost_rounds(const MultistepOutcome& outcome);
+  void report_left_out(double part);
   MultistepOutcome wait(Slice& slice, const RoundShare& share);
   void settle();
   SavedMultistep saved_head();
@@ -132,7 +144,10 @@ class Multistep {
   std::optional<RoundShare> under_way_;  ///< MultistepMode::delay: the round that travels.
   std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
   bool is_over_ = false;
-  bool has_compared_rounds_ = false;  ///< Since `begin`, or since a state was loaded.
+  bool is_left_out_ = false;           ///< The last step of this rank was left out.
+  std::uint32_t left_out_rounds_ = 0;  ///< Rounds in a row to which this rank gave nothing.
+  std::uint32_t lost_rounds_ = 0;      ///< Rounds in a row that were skipped.
+  bool has_compared_rounds_ = false;   ///< Since `begin`, or since a state was loaded.
 };
 
 }  // namespace fastgpu::comm

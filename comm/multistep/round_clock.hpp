@@ -51,8 +51,12 @@ class RoundClock {
     return state_.steps + 1 >= steps_of_round(settings_, state_.round);
   }
 
-  /// Counts a step of that weight, which is above 0. Returns whether the round ends with it.
+  /// Counts a step of that weight; 0 for one that is left out. Returns whether the round ends with
+  /// it.
   bool step(double weight);
+
+  /// Forgets the steps since the last average of a slice, whose parameters are as they were then.
+  void forget(std::uint32_t slice) { state_.weights[slice] = 0; }
 
   /// Returns the weight that is expected of each rank in this round.
   double reference() const noexcept;

@@ -96,4 +96,8 @@ void MultistepTensor::go_back() {
   convert(values_, anchor_, {work_type_, info_.type});
 }
 
+bool MultistepTensor::is_finite() const {
+  return !first_non_finite(values_, info_.type);
+}
+
 }  // namespace fastgpu::comm

@@ -50,6 +50,8 @@ class MultistepTensor {
   void apply_move(double factor, const OuterRate& rate);
   /// Gives the program the remembered parameters.
   void go_back();
+  /// Returns true if the parameters have no NaN and no infinity.
+  bool is_finite() const;
 
  private:
   GradientInfo info_;

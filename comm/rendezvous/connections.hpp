@@ -40,7 +40,8 @@ struct Connections {
   std::chrono::milliseconds silence{
       60'000};  ///< The time after which a silent rank is reported to `warn`.
   std::function<void(const std::string&)> warn{};  ///< Null: reports are dropped. Any thread.
-  /// Called once, with the other rank that has broken the job. Does not throw. Null: not called.
+  /// Called with the rank that the program may fail for; the last one counts, and is this rank
+  /// where none of the others is to blame any more. Does not throw. Null: not called.
   std::function<void(Rank)> blame{};
   std::vector<std::vector<UniqueFd>>
       sockets{};     ///< The connections, by rank: at least one to each other rank.

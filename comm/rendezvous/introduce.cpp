@@ -238,15 +238,18 @@ Topology exchange_topology(const Connections& connections, Round& round,
     ++lowest;
   std::map<std::uint32_t, std::vector<Rank>> nodes;
   nodes[lowest].push_back(connections.rank);
-  std::string reason;  // Thrown once all are read, as in exchange_introductions.
+  std::optional<CausedError> theirs_to_say;  // Thrown once all are read, as in
+                                             // exchange_introductions.
   round.exchange(std::vector(ranks, last_word_of(lowest, objection)),
                  [&](std::size_t r, const LastWord& theirs) {
                    nodes[WireReader(theirs).get<std::uint32_t>()].push_back({static_cast<int>(r)});
                    const std::string why = reason_in(theirs);
-                   if (reason.empty() && !why.empty()) reason = said_by(why, {static_cast<int>(r)});
+                   const Rank rank{static_cast<int>(r)};
+                   if (!theirs_to_say && !why.empty())
+                     theirs_to_say.emplace(Error(ErrorKind::remote, said_by(why, rank)), rank);
                  });
   if (objection.error()) throw Error(*objection.error());
-  if (!reason.empty()) throw Error(ErrorKind::remote, reason);
+  if (theirs_to_say) throw CausedError(*theirs_to_say);
   Topology topology;
   for (auto& [first, members] : nodes) {
     std::ranges::sort(members);

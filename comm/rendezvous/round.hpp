@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "comm/common/caused_error.hpp"
 #include "comm/common/deadline.hpp"
 #include "comm/common/rank.hpp"
 #include "comm/rendezvous/farewells.hpp"
@@ -66,8 +67,17 @@ class Round {
     } catch (const FarewellError&) {
       throw;  // It names the rank that cannot go on.
     } catch (const Error& e) {
-      throw as_lost(e).during(name_of(rank));
+      throw caused_by(rank, as_lost(e).during(name_of(rank)));
     }
+  }
+
+  /// Returns the error with the rank that has caused it: the other one where it has gone, and where
+  /// both differ, unless it is rank 0, whose settings are those of the job.
+  CausedError caused_by(std::size_t rank, const Error& error) const {
+    const bool is_local = error.kind() == ErrorKind::local || error.kind() == ErrorKind::capacity;
+    const bool is_own = error.kind() == ErrorKind::usage && rank == 0;
+    if (is_local || is_own) return error;
+    return {error, Rank{static_cast<int>(rank)}};
   }
 
   int socket_of(std::size_t rank) const { return sockets_[rank].front().get(); }

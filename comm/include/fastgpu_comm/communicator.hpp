@@ -33,6 +33,9 @@ class Communicator {
     return Communicator(group);
   }
 
+  /// Notes the rank that this one fails because of: see fastgpu_comm/job.h.
+  void blame(int rank) { check(fgc_blame(get(), rank)); }
+
   template <Values Data>
   void all_reduce(Data&& data, fgc_op op = FGC_SUM) {
     check(fgc_all_reduce(get(), begin_of(data), count_of(data), kType<Data>, op));

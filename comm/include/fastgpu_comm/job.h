@@ -88,6 +88,12 @@ int fgc_node_count(const fgc_comm* comm);
  * at a time, those of gradients included (up to 18 for each set of gradients). */
 fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group);
 
+/* Notes that this rank fails because of what another rank of `comm` has done, such as by a check
+ * that the program makes of all ranks: `fastgpu run job` then names that one, whichever ends first
+ * (FASTGPU_BLAME_FILE). The last note counts; one of this rank itself removes it. Errors of the
+ * library that name a rank as their cause have noted it already. */
+fgc_status fgc_blame(fgc_comm* comm, int rank);
+
 /* Memory that other ranks of this host read where it is: what is sent from it, or reduced in it, is
  * not copied on its way between them. It lasts until it is freed, or the rank leaves the job.
  * FGC_CAPACITY if none is left: the program's own memory can be used instead. */

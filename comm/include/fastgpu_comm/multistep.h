@@ -75,6 +75,17 @@ typedef struct fgc_multistep_outcome {
  * there are results. `outcome` may be NULL for parameters. Fails as fgc_gradients_wait does. */
 fgc_status fgc_multistep_step(fgc_multistep* multistep, fgc_multistep_outcome* outcome);
 
+/* Ends a step of this rank that does not count, such as one with gradients that are not finite, in
+ * place of fgc_multistep_step: the program has not moved the parameters. Rounds end where they would
+ * with it, and the other ranks do not wait for one step more. If a rank leaves out all its steps of
+ * a few rounds in a row, the warning handlers of all ranks are told which it is. */
+fgc_status fgc_multistep_leave_out(fgc_multistep* multistep, fgc_multistep_outcome* outcome);
+
+/* Returns 1 if FASTGPU_COMM_NANCHECK is skip, else 0; -1 for NULL. With a mode that averages
+ * parameters the library sees no gradients: then the program looks at them itself, and leaves out
+ * the steps in which one is not finite, before its optimizer has taken them into its momenta. */
+int fgc_multistep_skips_non_finite(const fgc_multistep* multistep);
+
 /* Takes part in one more round without a batch: called again and again after the last batch of this
  * rank, until is_over. Results are applied as after a step. A round that has begun ends with the
  * steps that were made in it. Each rank calls it, whatever the number of its batches; the

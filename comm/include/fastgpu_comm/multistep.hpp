@@ -31,6 +31,9 @@ class Multistep {
   /// Returns whether the mode averages gradients, not parameters.
   bool takes_gradients() const { return fgc_multistep_takes_gradients(get()) == 1; }
 
+  /// Returns whether the program is to leave out steps with gradients that are not finite.
+  bool skips_non_finite() const { return fgc_multistep_skips_non_finite(get()) == 1; }
+
   /// Adds a gradient or a parameter; `values` stay at their place.
   template <Values Data>
   std::size_t add(const std::string& name, Data&& values, int priority = 0) {
@@ -61,6 +64,8 @@ class Multistep {
   }
   /// Sets the weight of the next step, for gradients that are ready before it ends.
   void weigh(double weight) { check(fgc_multistep_weigh(get(), weight)); }
+  /// Ends a step that does not count: see fastgpu_comm/multistep.h.
+  fgc_multistep_outcome leave_out() { return ended(fgc_multistep_leave_out); }
   fgc_multistep_outcome finish() { return ended(fgc_multistep_finish); }
 
   fgc_counters counters() const { return filled_by<fgc_counters>(fgc_multistep_counters, get()); }

@@ -122,6 +122,8 @@ void check_multistep(fgc::Communicator& comm) {
   std::vector<float> weight{static_cast<float>(comm.rank()), 1};
   fgc::Multistep steps(comm, "local_steps=2");
   expect(!steps.takes_gradients(), "a mode of parameters");
+  expect(!steps.skips_non_finite(), "without a check");
+  comm.blame(comm.rank());
   expect(steps.add("weight", weight) == 0, "a parameter");
   steps.begin();
   weight[1] += static_cast<float>(comm.rank());

@@ -57,6 +57,10 @@ void check_refused_arguments(fgc_comm* comm) {
   expect_status(fgc_send(comm, bytes, 1, FGC_UINT8, fgc_rank(comm)), FGC_USAGE,
                 "a message to oneself");
   expect_status(fgc_mem_free(comm, memory), FGC_USAGE, "memory of somebody else");
+  expect_status(fgc_blame(comm, -1), FGC_USAGE, "no rank");
+  expect_status(fgc_blame(comm, fgc_size(comm)), FGC_USAGE, "no rank of these");
+  expect_status(fgc_blame(comm, 0), FGC_OK, "a rank");
+  expect_status(fgc_blame(NULL, 0), FGC_USAGE, "without a communicator");
   expect_status(fgc_use_flows(comm, 0), FGC_USAGE, "no flows");
   expect_status(fgc_use_flows(comm, 65), FGC_USAGE, "more flows than FASTGPU_COMM_FLOWS allows");
   expect(last_error_has("65") && last_error_has("1 to 64"), "the message has the limit");

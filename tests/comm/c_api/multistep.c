@@ -96,6 +96,25 @@ static void check_local_steps(fgc_comm* comm) {
   fgc_multistep_free(other);
 }
 
+static void check_steps_left_out(fgc_comm* comm) {
+  const char* skip[] = {"FASTGPU_COMM_NANCHECK=skip", NULL};
+  fgc_multistep_outcome outcome = nothing_yet();
+  float parameter[2] = {0, 0};
+  fgc_multistep* steps = made(comm, "local_steps=1", parameter);
+  expect(fgc_multistep_skips_non_finite(steps) == 0, "NaN is not looked for");
+  parameter[0] += 4;
+  if (fgc_rank(comm) == 0)
+    expect_status(fgc_multistep_step(steps, &outcome), FGC_OK, "a step");
+  else
+    expect_status(fgc_multistep_leave_out(steps, &outcome), FGC_OK, "one that does not count");
+  expect(outcome.is_round_end && parameter[0] == 4, "of rank 0 alone");
+  fgc_multistep_free(steps);
+  expect_status(fgc_multistep_create(comm, "local_steps=1", skip, &steps), FGC_OK, "with a check");
+  expect(fgc_multistep_skips_non_finite(steps) == 1, "which skips");
+  expect(fgc_multistep_skips_non_finite(NULL) == -1, "or not");
+  fgc_multistep_free(steps);
+}
+
 void check_multistep(fgc_comm* comm) {
   const char* settings[] = {"FASTGPU_COMM_MULTISTEP=slices=2", NULL};
   const char* wrong[] = {"FASTGPU_COMM_MULTISTEP=slices", NULL};
@@ -103,6 +122,7 @@ void check_multistep(fgc_comm* comm) {
   fgc_multistep* steps = NULL;
   check_accumulate(comm);
   check_local_steps(comm);
+  check_steps_left_out(comm);
   expect_status(fgc_multistep_create(comm, NULL, NULL, &steps), FGC_USAGE, "a mode is needed");
   expect(last_error_has("FASTGPU_COMM_MULTISTEP"), "by an argument or by this");
   expect_status(fgc_multistep_create(comm, "local=2", NULL, &steps), FGC_USAGE, "one that exists");

@@ -26,15 +26,17 @@ std::string text_of(const std::filesystem::path& file) {
 
 TEST_SUITE_BEGIN("comm/blame_note");
 
-TEST_CASE("the first rank that is blamed is noted, with who blames it") {
+TEST_CASE("the rank that is blamed last is noted, with who blames it") {
   const test::TempDirectory folder;
   const auto file = folder.path() / "2.blame";
   const auto blame = blame_note(naming(file), {2}, 4);
   REQUIRE(blame);
   CHECK_FALSE(std::filesystem::exists(file));
-  blame({1});
   blame({3});
+  blame({1});
   CHECK(text_of(file) == "2 4 1\n");
+  blame({2});
+  CHECK_FALSE(std::filesystem::exists(file));
 }
 
 TEST_CASE("a job that is joined after a failure begins without a note") {

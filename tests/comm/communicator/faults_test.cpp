@@ -19,6 +19,7 @@
 #include "base/pipe.hpp"
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
+#include "support/blaming_ranks.hpp"
 #include "support/child.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
@@ -28,6 +29,7 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::BlamingRanks;
 using test::communicators_in_process;
 using test::failure_in;
 using test::failure_of;
@@ -120,31 +122,6 @@ TEST_CASE("a rank that is killed in the middle of a collective is named by the o
     CHECK(Clock::now() - begin < kAtOnce);
   }
 }
-
-/// Communicators, and the rank that each has blamed; -1 for none.
-struct BlamingRanks {
-  explicit BlamingRanks(int size, std::chrono::milliseconds timeout, SharedMemory shared_memory)
-      : blamed(static_cast<std::size_t>(size)) {
-    for (std::atomic<int>& each : blamed)
-      each = -1;
-    auto connections = test::sockets_in_process(size, timeout);
-    test::run_ranks(connections, [&](Connections& rank) {
-      introduce(rank, test::wishes(shared_memory), Deadline(20s));
-      rank.blame = [this, self = static_cast<std::size_t>(rank.rank.value)](Rank culprit) {
-        blamed[self] = culprit.value;
-      };
-    });
-    std::vector<Communicator> own;
-    for (Connections& rank : connections)
-      own.emplace_back(std::move(rank));
-    ranks = test::able_to_leave(std::move(own));
-  }
-
-  std::vector<int> seen() const { return {blamed.begin(), blamed.end()}; }
-
-  std::vector<std::atomic<int>> blamed;
-  std::vector<std::optional<Communicator>> ranks;
-};
 
 TEST_CASE("a rank that leaves is blamed by all that fail because of it, and blames none") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {

@@ -36,13 +36,56 @@ while True:
 """
 
 
-def files_for(user):
+# All ranks get one error, which names the culprit. It ends last, and has an exit code of its own.
+DIFFERENCES = {
+    "settings": "",
+    "gradients": """
+    gradients = fastgpu_comm.Gradients(comm)
+    gradients.register("bias" if is_odd else "weight", values)
+    gradients.ready(0)
+""",
+    "stop": """
+    gradients = fastgpu_comm.Gradients(comm, {"FASTGPU_COMM_NANCHECK": "stop"})
+    values[3] = float("nan") if is_odd else 1
+    gradients.register("weight", values)
+    gradients.ready(0)
+    gradients.wait()
+""",
+    "tensors": """
+    tensors = [Described.of("float32", [5 if is_odd else 4], "weight")]
+    check_same_tensors(tensors, comm, 0, "broadcast_parameters", has_own_names=False)
+""",
+}
+BEFORE_DIFFERENCE = f"""
+import array
+import os
+import sys
+import time
+
+import fastgpu_comm
+from fastgpu_comm._agreement import Described, check_same_tensors
+
+is_odd = os.environ["RANK"] == "{CULPRIT}"
+try:
+    is_other = is_odd and sys.argv[1] == "settings"
+    comm = fastgpu_comm.init({{"FASTGPU_COMM_ALGORITHM": "ring"}} if is_other else {{}})
+    values = array.array("f", [1.0] * 1000)
+"""
+BEHIND_DIFFERENCE = """
+except fastgpu_comm.Error as error:
+    print(error, flush=True)
+    time.sleep(1 if is_odd else 0)
+    sys.exit(3 if is_odd else 4)
+"""
+
+
+def files_for(user, program=PROGRAM, name="culprit"):
     """Returns a folder with the program and all that it needs."""
-    folder = user.folder / "culprit"
+    folder = user.folder / name
     folder.mkdir()
     shutil.copy(LIBRARY, folder / "libfastgpu_comm.so.0")
     shutil.copytree(SOURCE / "comm/bindings/python/fastgpu_comm", folder / "fastgpu_comm")
-    (folder / "program.py").write_text(PROGRAM)
+    (folder / "program.py").write_text(program)
     return folder
 
 
@@ -68,6 +111,19 @@ def test_a_rank_whose_process_ends_after_those_of_its_victims_is_named(user):
 @shared_cluster
 def test_the_same_without_mpirun(user):
     check_that_the_culprit_is_named(user, "--launcher", "plain")
+
+
+@shared_cluster
+def test_a_rank_that_all_errors_name_is_named_although_others_end_first(user):
+    cluster = user.two_nodes()
+    for what, body in DIFFERENCES.items():
+        folder = files_for(user, BEFORE_DIFFERENCE + body + BEHIND_DIFFERENCE, what)
+        more = ("--oversubscribe", "--sync", str(folder), "--launcher", "plain")
+        library = ("-e", "FASTGPU_COMM_LIBRARY=./libfastgpu_comm.so.0")
+        words = job_words(cluster, 4, [PYTHON, "program.py", what], what, *more, *library)
+        done = user.run(*words, code=3)
+        assert_in(f"rank {CULPRIT} on ", done.err, what)
+        assert_in(": exited with 3", done.err, what)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ def check_same_tensors(
         [Described(*one) for one in json.loads(broadcast_bytes(packed, comm, rank))]
         for rank in (root, odd)
     )
+    comm.blame(odd)
     raise UsageError(f"{user}: {_difference(right, wrong, root, odd, has_own_names)}")
 
 

@@ -143,6 +143,7 @@ _COLLECTIVES: dict[str, list[Any]] = {
 
 _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_init": [_LIST, _PLACE],
+    "fgc_blame": [_POINTER, _INT],
     "fgc_split": [_POINTER, _INT, _INT, _PLACE],
     "fgc_link_counters": [_POINTER, _SIZE, ctypes.POINTER(LinkStruct), ctypes.POINTER(_SIZE)],
     "fgc_barrier": [_POINTER],
@@ -175,6 +176,7 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_multistep_weigh": [_POINTER, ctypes.c_double],
     "fgc_multistep_ready": [_POINTER, _SIZE],
     "fgc_multistep_step": [_POINTER, ctypes.POINTER(MultistepOutcomeStruct)],
+    "fgc_multistep_leave_out": [_POINTER, ctypes.POINTER(MultistepOutcomeStruct)],
     "fgc_multistep_finish": [_POINTER, ctypes.POINTER(MultistepOutcomeStruct)],
     "fgc_multistep_counters": [_POINTER, ctypes.POINTER(CountersStruct)],
     "fgc_multistep_save": [_POINTER, _POINTER, _SIZE, ctypes.POINTER(_SIZE)],
@@ -197,6 +199,7 @@ _OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         "fgc_node_rank",
         "fgc_node_count",
         "fgc_multistep_takes_gradients",
+        "fgc_multistep_skips_non_finite",
     )
 }
 _OTHER_FUNCTIONS.update(

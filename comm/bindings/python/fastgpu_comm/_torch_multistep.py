@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 import torch
@@ -19,9 +21,20 @@ from ._torch_wrapper import (
     state_in,
 )
 from .communicator import Communicator
+from .errors import Error
 from .multistep import Multistep, MultistepOutcome
 
+_log = logging.getLogger("fastgpu_comm")
+
 _PRESENCE = "fastgpu_comm.presence"  # The name of the tensor that has which gradients ranks have.
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has no NaN and no infinity."""
+    values = tensor._values() if tensor.is_sparse else tensor
+    # A sum has no other memory, and is not finite if a number is not; but it may overflow.
+    wide = torch.float32 if values.element_size() < 4 else values.dtype
+    return math.isfinite(float(values.sum(dtype=wide))) or bool(torch.isfinite(values).all())
 
 
 class _Gradients:
@@ -119,7 +132,9 @@ class MultistepOptimizer(OptimizerWrapper):
       `optimizer` when a round has results. A parameter that has no gradient on some ranks counts
       as 0 there; one that has none on any, such as a frozen one, has none for `optimizer` either.
     - The other modes step `optimizer` each time, and average parameters at the end of a round. Its
-      own state, such as momenta, stays that of this rank.
+      own state, such as momenta, stays that of this rank. With FASTGPU_COMM_NANCHECK=skip a step
+      is left out if a gradient of this rank is not finite: the round averages what its other steps
+      have done. If the rank leaves out all of them a few rounds in a row, all ranks log its number.
     - If `named_parameters` is the module, all ranks have its buffers of rank 0, too: at first, and
       after each round.
     - Schedulers of learning rates are given `optimizer` itself. A GradScaler is given this one; a
@@ -146,6 +161,7 @@ class MultistepOptimizer(OptimizerWrapper):
         self._group = group
         self._steps = Multistep(group, mode, settings)
         self._takes_gradients = self._steps.takes_gradients
+        self._left_out_in_row = 0
         self._named: dict[torch.Tensor, str] = {}
         for number, param_group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(param_group["params"]):
@@ -197,9 +213,55 @@ class MultistepOptimizer(OptimizerWrapper):
             )
         if isinstance(self._exchanged, _Gradients):
             self._exchanged.take()
+        elif self._is_left_out():
+            return self._ended(self._steps.leave_out)
         else:
             self._inner.step()
         return self._ended(lambda: self._steps.step(weight))
+
+    def _is_left_out(self) -> bool:
+        """Whether `optimizer` is not to take this step, after which its momenta would be NaN."""
+        if not self._steps.skips_non_finite:
+            return False
+        for tensor, name in self._named.items():
+            if tensor.grad is not None and not _is_finite(tensor.grad):
+                self._note_left_out(name)
+                return True
+        self._left_out_in_row = 0
+        return False
+
+    def _note_left_out(self, name: str) -> None:
+        """Logs that a step is left out: for the first in a row, and then ever more rarely."""
+        before = self._left_out_in_row
+        self._left_out_in_row += 1
+        if before & self._left_out_in_row == 0:  # It is a power of two.
+            _log.warning(
+                "rank %d leaves out a step%s: gradient '%s' is not finite",
+                self._group.rank,
+                f", as the {before} before" if before > 0 else "",
+                name,
+            )
+
+    @torch.no_grad()
+    def _mend_state(self) -> None:
+        """Lets `optimizer` begin anew with the parameters whose state is not finite, after a round
+        without results: they have gone back, and it would move them to NaN again.
+        """
+        for tensor, name in self._named.items():
+            known = self._inner.state.get(tensor, {})
+            tensors = [
+                one
+                for key, one in known.items()
+                if key != "step" and isinstance(one, torch.Tensor) and one.is_floating_point()
+            ]
+            if not all(_is_finite(one) for one in tensors):
+                _log.warning(
+                    "rank %d: the optimizer's state of '%s' is not finite, and begins anew",
+                    self._group.rank,
+                    name,
+                )
+                for one in tensors:
+                    one.zero_()
 
     @not_compiled
     def finish(self) -> None:
@@ -211,8 +273,14 @@ class MultistepOptimizer(OptimizerWrapper):
         """Ends a step or a round by `end`."""
         exchanged = self._exchanged
         if isinstance(exchanged, _Values):
-            with exchanged.in_memory():
-                outcome = end()
+            try:
+                with exchanged.in_memory():
+                    outcome = end()
+            except Error:
+                self._mend_state()  # The program may go on.
+                raise
+            if outcome.is_round_end and not outcome.has_results:
+                self._mend_state()
         else:
             outcome = end()
             if outcome.has_results:

@@ -129,6 +129,14 @@ class Communicator:
         pointer = load().make("fgc_split", self._handle.pointer, number, key)
         return None if pointer is None else Communicator(pointer)
 
+    def blame(self, rank: int) -> None:
+        """Notes that this rank fails because of what another one has done, such as by a check that
+        the program makes of all ranks: `fastgpu run job` then names that one, whichever ends first.
+        The last note counts. Errors of fastgpu_comm that name a rank as their cause have noted it
+        already.
+        """
+        load().call("fgc_blame", self._handle.pointer, self._ranks.check(rank, "blame: rank"))
+
     def all_reduce(self, data: Any, op: Op = Op.SUM, out: Any = None) -> Any:
         """Reduces over all ranks: in place, or into `out` of the same type and length. The same
         bits on every rank. Returns the result.

@@ -92,6 +92,13 @@ class Multistep:
         return bool(load().ask("fgc_multistep_takes_gradients", self._handle.pointer) == 1)
 
     @property
+    def skips_non_finite(self) -> bool:
+        """Whether FASTGPU_COMM_NANCHECK is "skip". With a mode that averages parameters the library
+        sees no gradients: the program then looks at them itself, and calls leave_out().
+        """
+        return bool(load().ask("fgc_multistep_skips_non_finite", self._handle.pointer) == 1)
+
+    @property
     def is_over(self) -> bool:
         """Whether all ranks have finished."""
         return self._is_over
@@ -158,6 +165,14 @@ class Multistep:
         if weight is not None:
             self.weigh(weight)
         return self._ended("fgc_multistep_step")
+
+    def leave_out(self) -> MultistepOutcome:
+        """Ends a step that does not count, in place of step(), such as one with gradients that are
+        not finite: the program has not moved the parameters. Rounds end where they would with it.
+        If a rank leaves out all its steps of a few rounds in a row, `on_warning` of all ranks is
+        told which it is.
+        """
+        return self._ended("fgc_multistep_leave_out")
 
     def finish_round(self) -> MultistepOutcome:
         """Takes part in one more round without a batch of this rank."""
