@@ -112,7 +112,9 @@ std::string text_of(const DrawnPart& part) {
   std::string text = part.cpus.empty() ? "" : "CPUs " + agent::cpu_list(part.cpus);
   if (part.gpus.empty()) return text;
   append_item(text, part.gpus.size() == 1 ? "GPU " : "GPUs ");
-  text += agent::cpu_list(part.gpus);
+  std::vector<int> gpus = part.gpus;
+  std::ranges::sort(gpus);
+  text += agent::cpu_list(gpus);
   return text;
 }
 
@@ -205,6 +207,13 @@ std::vector<DrawnPart> drawn_ranks(std::span<const NodeRanks> placement) {
   std::vector<DrawnPart> drawn;
   for (const NodeRanks& ranks : placement)
     for (std::size_t i = 0; i < ranks.cpus.size(); ++i) {
+      if (ranks.workers > 0) {
+        drawn.push_back({.name = "torchrun with " + counted(ranks.workers, "worker"),
+                         .node = ranks.node,
+                         .cpus = agent::parse_cpu_list(ranks.cpus[i]),
+                         .gpus = ranks.gpus});
+        continue;
+      }
       drawn.push_back({.name = "rank " + std::to_string(ranks.first + static_cast<int>(i)),
                        .node = ranks.node,
                        .cpus = agent::parse_cpu_list(ranks.cpus[i])});

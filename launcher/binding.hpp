@@ -51,7 +51,7 @@ struct DrawnPart {
   std::vector<int> gpus{};
 };
 
-/// Returns the ranks of a placement that have places.
+/// Returns the ranks of a placement that have places, or the torchruns.
 std::vector<DrawnPart> drawn_ranks(std::span<const NodeRanks> placement);
 
 /// Returns the nodes, sockets, NUMA nodes, GPUs, NVLinks, adapters and these parts of a placement,

@@ -161,13 +161,26 @@ class NodeChoice {
   std::vector<Candidate> candidates_;
 };
 
-/// Writes the places into the ranks of a node, again and again if there are more ranks.
+/// Returns the number of processes of a node that need a place each.
+int processes_of(const NodeRanks& ranks) {
+  return ranks.count * std::max(1, ranks.workers);
+}
+
+/// Writes the places into the ranks of a node, again and again if there are more ranks. The workers
+/// of a torchrun have a GPU each, and share the CPUs of all of them.
 void write_places(NodeRanks& ranks, const std::vector<RankPart>& places) {
-  for (std::size_t i = 0; std::cmp_less(i, ranks.count) && !places.empty(); ++i) {
+  std::vector<int> shared;
+  for (std::size_t i = 0; std::cmp_less(i, processes_of(ranks)) && !places.empty(); ++i) {
     const RankPart& place = places[i % places.size()];
-    ranks.cpus.push_back(agent::cpu_list(place.cpus));
     if (place.gpu >= 0) ranks.gpus.push_back(place.gpu);
+    if (ranks.workers > 0)
+      shared.insert(shared.end(), place.cpus.begin(), place.cpus.end());
+    else
+      ranks.cpus.push_back(agent::cpu_list(place.cpus));
   }
+  sort_once(shared);
+  if (!shared.empty())
+    ranks.cpus.assign(static_cast<std::size_t>(ranks.count), agent::cpu_list(shared));
 }
 
 }  // namespace
@@ -192,7 +205,7 @@ std::vector<std::string> bind_ranks(std::vector<NodeRanks>& placement,
     ranks.cpus.clear();
     ranks.gpus.clear();
     const NodeChoice choice(nodes, index_of(nodes, ranks.node), unit, taken);
-    const std::size_t needed = choice.needed(ranks.count);
+    const std::size_t needed = choice.needed(processes_of(ranks));
     if (sharing == Sharing::exclusive && choice.available() < needed) {
       for (const std::string& job : choice.holders())
         if (!contains(waits_for, job)) waits_for.push_back(job);

@@ -130,8 +130,11 @@ void validate(const JobSpec& spec) {
            "': the home directory in a pod is unknown: write the full path");
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);
-  if (spec.per != RankUnit::none && spec.launcher == Launcher::torchrun)
-    refuse("with --launcher torchrun the workers get their places from torchrun, not by --per");
+  const bool binds_workers = spec.per != RankUnit::none && spec.per != RankUnit::gpu;
+  if (binds_workers && spec.launcher == Launcher::torchrun)
+    refuse(
+        "with --launcher torchrun the workers of a node are started together: --per gpu gives them "
+        "their GPUs, and no other --per is possible");
   if (spec.on_full == FullDisk::drops && spec.leftovers == Leftovers::kept)
     refuse(
         "--on-full continue and --keep-processes exclude each other: what processes write after "

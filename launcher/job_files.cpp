@@ -75,7 +75,8 @@ int threads_per_process(const JobFilesRequest& request,
     threads = std::min(threads, std::max(1, node.cores / processes[node.boot_id]));
   for (const JobNode& node : request.nodes)
     for (const std::string& cpus : node.ranks.cpus)
-      threads = std::min(threads, static_cast<int>(agent::parse_cpu_list(cpus).size()));
+      threads = std::min(threads, std::max(1, static_cast<int>(agent::parse_cpu_list(cpus).size()) /
+                                                  std::max(1, node.ranks.workers)));
   return threads;
 }
 

@@ -144,7 +144,8 @@ struct NodeRanks {
   int workers = 0;  ///< The processes that each of them starts itself, as torchrun does.
   /// The CPUs of each rank, "0-3,8"; empty if the ranks share the node, and before the job begins.
   std::vector<std::string> cpus{};
-  /// The GPU of each rank, by its index in the order of the PCI bus; empty if the ranks choose.
+  /// The GPU of each rank, or worker, by its index in the order of the PCI bus; empty if the ranks
+  /// choose, and before the job begins.
   std::vector<int> gpus{};
   /// The machine of the node when the ranks were started; empty if that is unknown.
   std::string instance_id{};

@@ -151,6 +151,20 @@ TEST_CASE("a job that shares takes free GPUs first, waits for none, and holds no
   CHECK(node.begin("b", 2).gpus == Gpus{6, 7});
 }
 
+TEST_CASE("the workers of a torchrun have a GPU each, and share the cores beside them") {
+  const std::vector<NodeTopology> nodes = {{{"a"}, gpu_machine()}};
+  std::vector<NodeRanks> placement = {{.node = {"a"}, .count = 1, .workers = 3}};
+  const std::vector<HeldParts> held = {{.job = "j", .node = {"a"}, .cpus = {8, 24}, .gpus = {4}}};
+  CHECK(bind_ranks(placement, nodes, RankUnit::gpu, held).empty());
+  CHECK(placement[0].gpus == Gpus{5, 6, 7});
+  CHECK(placement[0].cpus == Lists{"10-15,26-31"});
+  CHECK(parts_held_by("k", placement[0]).gpus == Gpus{5, 6, 7});
+  const auto drawn = drawn_ranks(placement);
+  REQUIRE(drawn.size() == 1);
+  CHECK(drawn[0].name == "torchrun with 3 workers");
+  CHECK(drawn[0].gpus == Gpus{5, 6, 7});
+}
+
 TEST_CASE("jobs at one time have different cores, beside those of jobs with GPUs") {
   auto topology = gpu_machine();
   topology.gpus.resize(4);  // All on socket 0.

@@ -131,7 +131,8 @@ JobPlan parse_plan(std::string_view text) {
     plan.gpus.push_back(parse_gpu(gpu));
   if (!plan.cpus.empty() && plan.cpus.size() != plan.ranks.size())
     throw Error(ErrorKind::remote, "job plan: not every rank has its CPUs");
-  if (!plan.gpus.empty() && plan.gpus.size() != plan.ranks.size())
+  const bool has_other_gpus = !plan.gpus.empty() && plan.gpus.size() != plan.ranks.size();
+  if (has_other_gpus && !plan.starts_workers)
     throw Error(ErrorKind::remote, "job plan: not every rank has its GPU");
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");
   if (plan.argv.empty()) throw Error(ErrorKind::remote, "job plan: the command is empty");

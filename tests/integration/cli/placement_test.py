@@ -275,6 +275,23 @@ def test_gpus_of_a_killed_fastgpu_are_free_again_and_those_of_arrays_differ(user
         end(user, name, "sweep-1.1", "sweep-1.3")
 
 
+def test_jobs_of_torchrun_have_gpus_that_others_do_not_hold(user):
+    name = node_with_slots(user, 8)
+    torchrun = "/usr/local/bin/torchrun"
+    show = "echo sees $CUDA_VISIBLE_DEVICES for $PET_NPROC_PER_NODE"
+    script = f"printf '#!/bin/sh\\n%s\\n' {shlex.quote(show)} >{torchrun}; chmod 755 {torchrun}"
+    user.run("exec", f"{name}/0", "--", "sh", "-ec", script)
+    with gpus_on(user, f"{name}-0"):
+        begin(user, name, "first", 1, "gpu")
+        begins_with(user, "first-1", [0])
+        more = ("train", "--per", "gpu", "--launcher", "torchrun")
+        done = user.run(*job_words(name, 2, ["train.py"], *more)).out.decode()
+        assert_in("sees 1,3 for 2", done)
+        drawing = user.run(*job_words(name, 2, ["train.py"], *more, "--dry-run")).out.decode()
+        assert_in("torchrun with 2 workers: CPUs ", drawing)
+        end(user, name, "first-1")
+
+
 def test_jobs_at_one_time_have_different_cores(user):
     name = node_with_slots(user, 64)
     cores = planned(user, name, "--per", "core")
