@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/units.hpp"
+#include "base/wait_notice.hpp"
 #include "comm/common/caused_error.hpp"
 #include "comm/common/wire.hpp"
 
@@ -165,8 +166,8 @@ void StallDetector::warn_of_silence(Operation& operation, Clock::time_point now)
       "rank " + std::to_string(shown.peer.value) +
       (shown.is_receive ? " has sent nothing for " : " has taken nothing for ") +
       fastgpu::to_string(silence) + (answer == nullptr ? "" : " and waits in " + answer->doing) +
-      "; rank " + std::to_string(self_.value) + " waits for it in " + describe(operation.work()) +
-      ", for up to " + fastgpu::to_string(limit_of(answer)) +
+      "; rank " + std::to_string(self_.value) + std::string(kWaitsForItIn) +
+      describe(operation.work()) + ", for up to " + fastgpu::to_string(limit_of(answer)) +
       (answer == nullptr ? " (FASTGPU_COMM_TIMEOUT)"
                          : " (twice FASTGPU_COMM_TIMEOUT, as that rank waits itself)"));
 }

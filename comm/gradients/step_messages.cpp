@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "base/wait_notice.hpp"
 #include "comm/gradients/agree.hpp"
 
 namespace fastgpu::comm {
@@ -63,7 +64,7 @@ void StepMessages::notify_late(const RankState& mine) {
 /// Warns. It is unknown whether a silent rank waits itself.
 void StepMessages::warn_of_stall(Rank awaited, std::uint32_t step,
                                  std::chrono::milliseconds waited) {
-  const std::string since = "; this rank has waited for " + to_string(waited);
+  const std::string since = std::string(kHasWaitedFor) + to_string(waited);
   for (const auto& [rank, state] : late_)
     warn_(describe_late(state, parts_.table) + since);
   if (late_.empty())

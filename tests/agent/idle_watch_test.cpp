@@ -19,7 +19,7 @@ constexpr Time kBegin{std::chrono::hours(1)};
 TEST_SUITE_BEGIN("agent/idle_watch");
 
 TEST_CASE("a rank is idle from its last activity on") {
-  IdleClock clock;
+  IdleClock clock(1min);
   Activity seen{.output = 10, .cpu = 1s, .traffic = 1'000};
   CHECK(clock.observe(kBegin, seen) == 0ms);
   CHECK(clock.observe(kBegin + 10s, seen) == 10s);
@@ -31,7 +31,7 @@ TEST_CASE("a rank is idle from its last activity on") {
 
 TEST_CASE("a hundredth of a core and 20 KB a second are the least that counts as activity") {
   const auto idle_after = [](const Activity& more) {
-    IdleClock clock;
+    IdleClock clock(1min);
     clock.observe(kBegin, {.output = 5, .cpu = 1s, .traffic = 50});
     return clock.observe(
         kBegin + 10s,
@@ -44,8 +44,45 @@ TEST_CASE("a hundredth of a core and 20 KB a second are the least that counts as
   CHECK(idle_after({.output = 1}) == 0ms);
 }
 
+TEST_CASE("a tick of the kernel's clock now and then is no activity, however short the limit is") {
+  for (const auto limit : {2s, 3s, 6s, 10s, 60s}) {
+    IdleClock clock(limit);
+    Activity seen{};
+    std::chrono::milliseconds idle{0};
+    for (auto passed = 0ms; passed <= 60s; passed += 500ms) {
+      if (passed % 3s == 0s) seen.cpu += 10ms;
+      idle = clock.observe(kBegin + passed, seen);
+    }
+    CHECK(idle == 60s);
+  }
+}
+
+TEST_CASE("a rank that uses three hundredths of a core by and by is active with any limit") {
+  for (const auto limit : {2s, 6s, 60s}) {
+    IdleClock clock(limit);
+    Activity seen{};
+    for (auto passed = 0ms; passed <= 60s; passed += 500ms) {
+      if (passed % 1s == 0s) seen.cpu += 30ms;
+      CHECK(clock.observe(kBegin + passed, seen) < limit);
+    }
+  }
+}
+
+TEST_CASE("what the library writes while its rank waits is no output") {
+  const std::string gradients =
+      "fastgpu_comm: rank 1 has sent nothing in step 3; this rank has waited for 10s\n";
+  const std::string messages =
+      "rank 1 has taken nothing for 30s; rank 0 waits for it in a broadcast, for up to 1m\n";
+  CHECK(output_in(gradients + messages) == 0);
+  CHECK(output_in(gradients + "step 4\n" + messages) == 7);
+  CHECK(output_in("step 4") == 6);
+  CHECK(output_in(gradients.substr(0, gradients.size() - 1)) == 0);
+  CHECK(output_in("\n\n") == 2);
+  CHECK(output_in("") == 0);
+}
+
 TEST_CASE("a process of the rank that ends is activity") {
-  IdleClock clock;
+  IdleClock clock(1min);
   clock.observe(kBegin, {.cpu = 5s});
   CHECK(clock.observe(kBegin + 10s, {.cpu = 1s}) == 0ms);
 }

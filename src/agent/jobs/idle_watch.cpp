@@ -15,6 +15,8 @@
 #include "agent/files/disk.hpp"
 #include "agent/jobs/processes.hpp"
 #include "base/error.hpp"
+#include "base/split.hpp"
+#include "base/wait_notice.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -23,6 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kQuietTraffic = 20'000;  ///< Bytes a second.
 constexpr int kQuietShare = 100;                 ///< A hundredth of a core.
+constexpr milliseconds kLongestSpan{5'000};
 constexpr milliseconds kShortestIdleStep{500};
 constexpr milliseconds kLongestIdleStep{10'000};
 
@@ -37,10 +40,12 @@ std::string proc_text(const char* path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-bool is_active(const Activity& before, const Activity& now, milliseconds passed) {
-  // A figure is smaller where a process or an interface has gone.
-  if (now.output != before.output || now.cpu < before.cpu || now.traffic < before.traffic)
-    return true;
+/// Returns true if a figure is smaller, as a process or an interface has gone, or the output grows.
+bool has_changed(const Activity& before, const Activity& now) {
+  return now.output != before.output || now.cpu < before.cpu || now.traffic < before.traffic;
+}
+
+bool is_busy(const Activity& before, const Activity& now, milliseconds passed) {
   if ((now.cpu - before.cpu) * kQuietShare >= passed) return true;
   const auto quiet = kQuietTraffic * static_cast<std::uint64_t>(passed.count()) / 1'000;
   return now.traffic - before.traffic >= std::max<std::uint64_t>(quiet, 1);
@@ -48,12 +53,22 @@ bool is_active(const Activity& before, const Activity& now, milliseconds passed)
 
 }  // namespace
 
+IdleClock::IdleClock(milliseconds limit) : span_(std::min(limit, kLongestSpan)) {}
+
 milliseconds IdleClock::observe(Time now, const Activity& seen) {
-  const bool is_first = !last_;
-  const auto passed =
-      is_first ? milliseconds(0) : std::chrono::duration_cast<milliseconds>(now - last_->time);
-  if (is_first || is_active(last_->activity, seen, passed)) active_at_ = now;
-  last_ = Observation{.time = now, .activity = seen};
+  while (seen_.size() > 1 && now - seen_[1].time >= span_)
+    seen_.pop_front();
+  const auto is_active = [&] {
+    if (seen_.empty() || has_changed(seen_.back().activity, seen)) return true;
+    const Observation& first = seen_.front();
+    const auto passed = std::chrono::duration_cast<milliseconds>(now - first.time);
+    return is_busy(first.activity, seen, std::max(passed, span_));
+  };
+  if (is_active()) {
+    active_at_ = now;
+    seen_.clear();
+  }
+  seen_.push_back({.time = now, .activity = seen});
   return std::chrono::duration_cast<milliseconds>(now - active_at_);
 }
 
@@ -96,6 +111,16 @@ std::uint64_t traffic_in(std::string_view net_dev) {
   return total;
 }
 
+std::uint64_t output_in(std::string_view piece) {
+  std::uint64_t bytes = piece.size();
+  for (const std::string_view line : split_lines(piece))
+    if (is_wait_notice(line)) {
+      const bool has_end = line.data() + line.size() < piece.data() + piece.size();
+      bytes -= line.size() + (has_end ? 1 : 0);
+    }
+  return bytes;
+}
+
 std::vector<pid_t> family_of(pid_t process) {
   std::multimap<pid_t, pid_t> children;
   for (const pid_t pid : all_pids())
@@ -111,13 +136,15 @@ std::vector<pid_t> family_of(pid_t process) {
 }
 
 IdleWatch::IdleWatch(milliseconds limit, const std::filesystem::path& stem,
-                     std::vector<std::filesystem::path> logs, pid_t program)
+                     const std::vector<std::filesystem::path>& logs, pid_t program)
     : limit_(limit),
       every_(std::clamp(limit / 10, kShortestIdleStep, kLongestIdleStep)),
       mark_(stem.string() + ".idle"),
       id_file_(stem.string() + ".pid"),
-      logs_(std::move(logs)),
-      program_(program) {
+      program_(program),
+      clock_(limit) {
+  for (const std::filesystem::path& log : logs)
+    logs_.push_back({.path = log});
   if (limit_.count() <= 0) return;
   try {
     write_atomically(id_file_, std::to_string(program_));
@@ -157,12 +184,26 @@ void IdleWatch::observe() {
   is_marked_ = is_idle;
 }
 
-Activity IdleWatch::activity() const {
+/// Counts what the log has more than before.
+void IdleWatch::look_at(Log& log) {
+  constexpr std::uint64_t kMostNotices = 64UL * 1024;  // More than that is no waiting.
+  std::error_code none;
+  const auto size = std::filesystem::file_size(log.path, none);
+  if (none || size == log.size) return;
+  const bool may_be_notices = size > log.size && size - log.size <= kMostNotices;
+  std::ifstream in(log.path, std::ios::binary);
+  std::string piece(may_be_notices ? size - log.size : 0, '\0');
+  const bool is_read = may_be_notices && in.seekg(static_cast<std::streamoff>(log.size)) &&
+                       in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+  log.output += is_read ? output_in(piece) : 1;
+  log.size = size;
+}
+
+Activity IdleWatch::activity() {
   Activity seen{.traffic = traffic_in(proc_text("/proc/net/dev"))};
-  for (const std::filesystem::path& log : logs_) {
-    std::error_code none;
-    const auto size = std::filesystem::file_size(log, none);
-    if (!none) seen.output += size;
+  for (Log& log : logs_) {
+    look_at(log);
+    seen.output += log.output;
   }
   const long ticks = ::sysconf(_SC_CLK_TCK);
   for (const pid_t pid : family_of(program_))

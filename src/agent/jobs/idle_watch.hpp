@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace fastgpu::agent {
 
 /// What a rank has done by a moment. Each figure only grows, unless a process of the rank ends.
 struct Activity {
-  std::uint64_t output = 0;          ///< The bytes in its logs.
+  std::uint64_t output = 0;          ///< The bytes in its logs, without notices that it waits.
   std::chrono::milliseconds cpu{0};  ///< The processor time of all its processes.
   std::uint64_t traffic = 0;         ///< The bytes that its node has sent and received.
 };
@@ -25,9 +26,13 @@ class IdleClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
+  /// `limit` is the time after which an idle rank hangs.
+  explicit IdleClock(std::chrono::milliseconds limit);
+
   /// Returns for how long the rank has been idle at `now`, by one more observation. A rank is
-  /// active between two observations if it has written anything, has used a hundredth of a core, or
-  /// its node has sent and received 20 KB a second.
+  /// active if it has written anything since the last observation, or has used a hundredth of a
+  /// core, or its node has sent and received 20 KB a second, in a span of five seconds or of the
+  /// limit if that is shorter. In less time one tick of the kernel's clock would be a hundredth.
   std::chrono::milliseconds observe(Time now, const Activity& seen);
 
  private:
@@ -35,9 +40,14 @@ class IdleClock {
     Time time{};
     Activity activity{};
   };
-  std::optional<Observation> last_;
+  std::chrono::milliseconds span_;
+  std::deque<Observation> seen_;  ///< Since the last activity; the first one is the span's begin.
   Time active_at_{};
 };
+
+/// Returns how many bytes of a piece of a log are more than notices of libfastgpu_comm that its
+/// rank waits for another one. Such a rank does nothing. Pure.
+std::uint64_t output_in(std::string_view piece);
 
 /// Returns the processor time in the text of /proc/PID/stat, with that of ended children; absent
 /// for any other text. `ticks` is the number of the kernel's ticks in a second. Pure.
@@ -59,7 +69,7 @@ class IdleWatch {
  public:
   /// Watches the process `program`. A limit of 0 watches nothing.
   IdleWatch(std::chrono::milliseconds limit, const std::filesystem::path& stem,
-            std::vector<std::filesystem::path> logs, pid_t program);
+            const std::vector<std::filesystem::path>& logs, pid_t program);
   ~IdleWatch();
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
@@ -70,14 +80,22 @@ class IdleWatch {
   void look() noexcept;
 
  private:
+  /// A log that may grow.
+  struct Log {
+    std::filesystem::path path;
+    std::uint64_t size = 0;
+    std::uint64_t output = 0;  ///< The bytes without notices.
+  };
+
   void observe();
-  Activity activity() const;
+  Activity activity();
+  static void look_at(Log& log);
 
   std::chrono::milliseconds limit_;
   std::chrono::milliseconds every_;
   std::filesystem::path mark_;
   std::filesystem::path id_file_;
-  std::vector<std::filesystem::path> logs_;
+  std::vector<Log> logs_;
   pid_t program_;
   IdleClock clock_;
   IdleClock::Time next_{};

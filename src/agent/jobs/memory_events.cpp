@@ -1,10 +1,15 @@
 #include "agent/jobs/memory_events.hpp"
 
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 
+#include "agent/jobs/processes.hpp"
 #include "base/numbers.hpp"
 #include "base/split.hpp"
 
@@ -15,6 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGroups = "/sys/fs/cgroup";
 constexpr std::string_view kCount = "oom_kill ";
+constexpr std::chrono::milliseconds kBetweenLooks{1'000};
+constexpr std::chrono::milliseconds kSignalFollows{1'000};  ///< After the count has risen.
 
 /// Returns the content; absent if the file cannot be read. The size of such files is unknown.
 std::optional<std::string> event_text(const fs::path& file) {
@@ -57,27 +64,73 @@ std::vector<fs::path> memory_event_files(std::string_view cgroups) {
   return files;
 }
 
-MemoryWatch::MemoryWatch(const fs::path& group) {
+bool is_being_killed(std::string_view stat, std::string_view status) {
+  constexpr std::size_t kFlagsField = 6;  // After the name: state, parent, group, and so on.
+  constexpr std::uint64_t kExiting = 4;   // PF_EXITING of the kernel.
+  const auto end_of_name = stat.rfind(')');
+  if (end_of_name == std::string_view::npos) return true;
+  const auto fields = split_words(stat.substr(end_of_name + 1));
+  const bool has_ended = fields.empty() || fields.front() == "Z" || fields.front() == "X";
+  if (has_ended) return true;
+  const auto flags =
+      fields.size() > kFlagsField ? leading_number<std::uint64_t>(fields[kFlagsField]) : 0;
+  if ((flags.value_or(0) & kExiting) != 0) return true;
+  constexpr std::uint64_t kKill = 1ULL << (SIGKILL - 1);
+  for (const std::string_view line : split_lines(status)) {
+    const auto words = split_words(line);
+    const bool is_pending =
+        words.size() == 2 && (words.front() == "SigPnd:" || words.front() == "ShdPnd:");
+    if (is_pending && (std::strtoull(std::string(words.back()).c_str(), nullptr, 16) & kKill) != 0)
+      return true;
+  }
+  return false;
+}
+
+void KillCount::observe(Time now, std::int64_t count, bool is_being_killed) {
+  if (count > count_) risen_at_ = now;
+  count_ = count;
+  if (is_being_killed && risen_at_ && now - *risen_at_ <= kSignalFollows) was_the_program_ = true;
+}
+
+MemoryWatch::MemoryWatch(pid_t program, const fs::path& group) : program_(program) {
   if (!group.empty()) {
     const fs::path counts = group / "memory.events";
     const auto text = event_text(counts);
     if (text && text->find(kCount) != std::string::npos) {
       file_ = counts;
-      return;  // The group is new: every kill in it counts.
+      return;  // The group is new: its count began with the program.
     }
   }
   for (const fs::path& file : memory_event_files(event_text("/proc/self/cgroup").value_or(""))) {
     const auto text = event_text(file);
     if (!text || text->find(kCount) == std::string::npos) continue;
     file_ = file;
-    before_ = oom_kills_in(*text);
+    kills_ = KillCount(oom_kills_in(*text));
     return;
   }
 }
 
-bool MemoryWatch::has_killed() const {
-  if (file_.empty()) return false;
-  return oom_kills_in(event_text(file_).value_or("")) > before_;
+int MemoryWatch::wait() const noexcept {
+  if (file_.empty()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(next_ - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kBetweenLooks.count()));
+}
+
+void MemoryWatch::look() {
+  if (file_.empty() || std::chrono::steady_clock::now() < next_) return;
+  next_ = std::chrono::steady_clock::now() + kBetweenLooks;
+  observe(is_being_killed(proc_file(program_, "stat"), proc_file(program_, "status")));
+}
+
+bool MemoryWatch::has_killed() {
+  if (!file_.empty()) observe(true);
+  return kills_.was_the_program();
+}
+
+void MemoryWatch::observe(bool is_being_killed) {
+  const auto text = event_text(file_);
+  if (text) kills_.observe(std::chrono::steady_clock::now(), oom_kills_in(*text), is_being_killed);
 }
 
 }  // namespace fastgpu::agent

@@ -27,7 +27,11 @@ void blame_disk(RankEnd& end) {
 
 RankRun::RankRun(process::Child child, std::chrono::milliseconds grace, const RankWatches& watches,
                  const std::filesystem::path& group)
-    : memory_(group), child_(child.pid()), reaper_(child.pid()), grace_(grace), watches_(watches) {
+    : memory_(child.pid(), group),
+      child_(child.pid()),
+      reaper_(child.pid()),
+      grace_(grace),
+      watches_(watches) {
   child.release();  // The reaper takes its status, among those of adopted orphans.
 }
 
@@ -66,7 +70,8 @@ RankEnd RankRun::run(SignalQueue& signals) {
 int RankRun::nap() const {
   int shortest = watches_.sampler.wait();
   const int full = watches_.full != nullptr ? watches_.full->wait() : -1;
-  for (const int wait : {watches_.clock.wait(), watches_.idle.wait(), watches_.lease.wait(), full})
+  for (const int wait :
+       {watches_.clock.wait(), watches_.idle.wait(), watches_.lease.wait(), full, memory_.wait()})
     if (wait >= 0) shortest = std::min(shortest, wait);
   return shortest;
 }
@@ -75,6 +80,7 @@ void RankRun::look(RankEnd& end) {
   watches_.clock.look();
   watches_.idle.look();
   watches_.sampler.look();
+  memory_.look();
   if (end.told) return;
   watches_.lease.look();
   if (watches_.full == nullptr || !watches_.full->look()) return;
