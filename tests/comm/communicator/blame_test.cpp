@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
@@ -53,55 +54,57 @@ void train(Communicator& comm, const std::string& mode, const GradientSettings& 
 /// What one rank does, where `is_odd` is not as on the others.
 using Act = std::function<void(Communicator&, bool is_odd)>;
 
-const std::vector<std::pair<std::string, Act>> kDifferences{
-    {"other gradients",
-     [](Communicator& comm, bool is_odd) { exchange(comm, {}, is_odd ? "bias" : "weight", 1); }},
-    {"another setting",
-     [](Communicator& comm, bool is_odd) {
-       exchange(comm, {.streams = is_odd ? 3 : 2}, "weight", 1);
-     }},
-    {"another wire",
-     [](Communicator& comm, bool is_odd) {
-       exchange(comm, {.wire = is_odd ? WireType::float16 : WireType::same}, "weight", 1);
-     }},
-    {"a gradient that is not ready",
-     [](Communicator& comm, bool is_odd) {
-       std::vector<float> a(3), b(3);
-       GradientExchange exchange(comm);
-       const GradientId first = exchange.add("a", std::span(a));
-       const GradientId second = exchange.add("b", std::span(b));
-       exchange.ready(first);
-       if (!is_odd) exchange.ready(second);
-       exchange.wait_step();
-     }},
-    {"a number that is not finite",
-     [](Communicator& comm, bool is_odd) {
-       exchange(comm, {.non_finite = NonFiniteAction::stop}, "weight", is_odd ? kNan : 1);
-     }},
-    {"another mode of multistep training",
-     [](Communicator& comm, bool is_odd) {
-       train(comm, is_odd ? "slices=1" : "local_steps=1", {}, 2);
-     }},
-    {"parameters of multistep training that are not finite",
-     [](Communicator& comm, bool is_odd) {
-       train(comm, "local_steps=1", {.non_finite = NonFiniteAction::stop}, is_odd ? kNan : 2);
-     }},
-    {"other parameters of gossip",
-     [](Communicator& comm, bool is_odd) {
-       std::vector<float> values(3, 1);
-       Gossip gossip(comm, {});
-       gossip.add(is_odd ? "bias" : "weight", std::span(values));
-       gossip.step();
-     }},
-    {"a parameter of gossip that is not finite", [](Communicator& comm, bool is_odd) {
-       std::vector<float> values(3, is_odd ? kNan : 1);
-       Gossip gossip(comm, {});
-       gossip.add("weight", std::span(values));
-       gossip.step();
-     }}};
+std::vector<std::pair<std::string, Act>> differences() {
+  return {
+      {"other gradients",
+       [](Communicator& comm, bool is_odd) { exchange(comm, {}, is_odd ? "bias" : "weight", 1); }},
+      {"another setting",
+       [](Communicator& comm, bool is_odd) {
+         exchange(comm, {.streams = is_odd ? 3 : 2}, "weight", 1);
+       }},
+      {"another wire",
+       [](Communicator& comm, bool is_odd) {
+         exchange(comm, {.wire = is_odd ? WireType::float16 : WireType::same}, "weight", 1);
+       }},
+      {"a gradient that is not ready",
+       [](Communicator& comm, bool is_odd) {
+         std::vector<float> a(3), b(3);
+         GradientExchange exchange(comm);
+         const GradientId first = exchange.add("a", std::span(a));
+         const GradientId second = exchange.add("b", std::span(b));
+         exchange.ready(first);
+         if (!is_odd) exchange.ready(second);
+         exchange.wait_step();
+       }},
+      {"a number that is not finite",
+       [](Communicator& comm, bool is_odd) {
+         exchange(comm, {.non_finite = NonFiniteAction::stop}, "weight", is_odd ? kNan : 1);
+       }},
+      {"another mode of multistep training",
+       [](Communicator& comm, bool is_odd) {
+         train(comm, is_odd ? "slices=1" : "local_steps=1", {}, 2);
+       }},
+      {"parameters of multistep training that are not finite",
+       [](Communicator& comm, bool is_odd) {
+         train(comm, "local_steps=1", {.non_finite = NonFiniteAction::stop}, is_odd ? kNan : 2);
+       }},
+      {"other parameters of gossip",
+       [](Communicator& comm, bool is_odd) {
+         std::vector<float> values(3, 1);
+         Gossip gossip(comm, {});
+         gossip.add(is_odd ? "bias" : "weight", std::span(values));
+         gossip.step();
+       }},
+      {"a parameter of gossip that is not finite", [](Communicator& comm, bool is_odd) {
+         std::vector<float> values(3, is_odd ? kNan : 1);
+         Gossip gossip(comm, {});
+         gossip.add("weight", std::span(values));
+         gossip.step();
+       }}};
+}
 
 TEST_CASE("a rank that differs is noted by all others, for every error that names it") {
-  for (const auto& [what, act] : kDifferences)
+  for (const auto& [what, act] : differences())
     for (const int odd : {1, 2}) {
       BlamingRanks job(3, 20s);
       const auto outcomes = outcomes_of_ranks(job.ranks, [&](std::optional<Communicator>& comm) {
