@@ -156,6 +156,10 @@ void draw_node(const NodeTopology& node, std::span<const DrawnPart> parts, std::
 
 }  // namespace
 
+std::string index_list(const std::vector<int>& indexes) {
+  return agent::cpu_list(indexes);
+}
+
 std::vector<RankPart> rank_places(const MachineTopology& topology, RankUnit unit) {
   switch (unit) {
     case RankUnit::none:

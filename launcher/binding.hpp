@@ -13,6 +13,9 @@
 
 namespace fastgpu::launcher {
 
+/// Returns indexes of CPUs or GPUs as people write them: "0-3,8".
+std::string index_list(const std::vector<int>& indexes);
+
 /// A part of a node that one rank gets.
 struct RankPart {
   std::vector<int> cpus;  ///< Sorted, and in no other place of the node.

@@ -1,6 +1,7 @@
 // The interface of what runs jobs: mpirun on the nodes of a cluster, or a scheduler such as Slurm.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -71,6 +72,16 @@ class JobMayRun : public Error {
   explicit JobMayRun(const Error& why) : Error(why) {}
 };
 
+/// How long an engine is asked: for a few seconds, as somebody waits who looks at a list of jobs;
+/// or for half a minute, as another job waits. A login takes long where it reads its modules from a
+/// network, or is on another continent.
+enum class Asking : std::uint8_t { briefly, patiently };
+
+constexpr std::chrono::milliseconds limit_of(Asking how, std::chrono::milliseconds brief) noexcept {
+  constexpr std::chrono::seconds kPatiently{30};
+  return how == Asking::briefly ? brief : std::max<std::chrono::milliseconds>(brief, kPatiently);
+}
+
 /// Runs one job at a time, as the client that it uses does. All calls block. An `id` is the name of
 /// a run: see run_name(). Only a start needs all nodes of the job: the other calls pass over nodes
 /// that have left the cluster.
@@ -95,8 +106,9 @@ class JobEngine {
                             const FollowingOptions& options, JobObserver& observer,
                             const Cancel& cancel) = 0;
 
-  /// Asks once, for a few seconds at most. Throws transient if the engine does not answer.
-  virtual JobGlance glance(const std::string& id, const JobRecord& job) = 0;
+  /// Asks once. Throws transient if the engine does not answer.
+  virtual JobGlance glance(const std::string& id, const JobRecord& job,
+                           Asking how = Asking::briefly) = 0;
 
   /// Waits until the job may have ended, which glance() then decides, or for a cancel. It has no
   /// effect on the job. Throws if the engine cannot be asked.

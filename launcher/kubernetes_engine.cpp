@@ -15,6 +15,7 @@
 #include "base/shown_line.hpp"
 #include "base/split.hpp"
 #include "base/time_text.hpp"
+#include "base/units.hpp"
 #include "base/wait.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/kubernetes/log_lines.hpp"
@@ -209,16 +210,17 @@ class KubernetesEngine final : public JobEngine {
             .text = manifest.dump()};
   }
 
-  JobGlance glance(const std::string& id, const JobRecord& job) override {
+  JobGlance glance(const std::string& id, const JobRecord& job, Asking how) override {
     const Cancel never;
-    const LinkedCancel limit(never, kGlanceAtServer);
+    const milliseconds longest = limit_of(how, kGlanceAtServer);
+    const LinkedCancel limit(never, longest);
     SeenMpiJob seen;
     try {
       seen = look(id, job, limit.both());
     } catch (const Error& e) {
       if (!limit.timed_out()) throw;
-      throw Error(ErrorKind::transient,
-                  "Kubernetes (context " + api_.access().context + ") does not answer within 5 s");
+      throw Error(ErrorKind::transient, "Kubernetes (context " + api_.access().context +
+                                            ") does not answer within " + to_string(longest));
     }
     // The request that creates a job without a name in the engine may still be on its way.
     if (!seen.job && !seen.is_foreign && job.engine_job.id.empty()) return {.is_unknown = true};

@@ -219,7 +219,7 @@ class MpirunEngine final : public JobEngine {
     return outcome_of(std::move(seen), job);
   }
 
-  JobGlance glance(const std::string& id, const JobRecord& job) override {
+  JobGlance glance(const std::string& id, const JobRecord& job, Asking how) override {
     FollowingOptions options;
     options.needs_begin = true;
     options.keeps_connections = true;  // `cancel job` looks first, and then stops the job.
@@ -228,7 +228,7 @@ class MpirunEngine final : public JobEngine {
     Members members = members_of(job.placement);
     JobReport report =
         glance_at_nodes(client_, std::move(members.hosts), std::move(members.placement),
-                        commands(id), kGlance, options);
+                        commands(id), limit_of(how, kGlance), options);
     if (!report.launcher) return {.is_unknown = report.is_unknown, .silence = report.silence};
     if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
     report.lease = options_.lease;

@@ -226,9 +226,9 @@ class SlurmEngine final : public JobEngine {
     return {.note = words_of_slurm(answer.out), .text = script};
   }
 
-  JobGlance glance(const std::string& id, const JobRecord& job) override {
+  JobGlance glance(const std::string& id, const JobRecord& job, Asking how) override {
     const Cancel never;
-    const auto answer = ask_slurm(client_, head_.host, id, kGlanceAtSlurm, never);
+    const auto answer = ask_slurm(client_, head_.host, id, limit_of(how, kGlanceAtSlurm), never);
     if (!answer) return {.is_unknown = true};
     const SlurmJob& seen = *answer;
     if (seen.phase != SlurmPhase::ended) {
@@ -239,8 +239,8 @@ class SlurmEngine final : public JobEngine {
     }
     note_slurm_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
     forget_secrets(id);
-    JobReport report =
-        glance_at_nodes(client_, hosts(), spread(job), commands(id), kSoon, anywhere({}));
+    JobReport report = glance_at_nodes(client_, hosts(), spread(job), commands(id),
+                                       limit_of(how, kSoon), anywhere({}));
     complete(report, job);
     return {.outcome = decide_slurm(std::move(report), seen), .nodes = seen.nodes};
   }

@@ -114,11 +114,12 @@ void end_cut_short(Services& services, launcher::JobEngine& engine, const std::s
 
 /// Asks the engine about the job, and records its answer. Returns why its nodes did not answer;
 /// empty if they did.
-std::string ask_engine(Services& services, const state::Cluster& cluster, state::Job& job) {
+std::string ask_engine(Services& services, const state::Cluster& cluster, state::Job& job,
+                       launcher::Asking how) {
   const launcher::JobRecord record = *job.record;
   const std::string run = launcher::run_name(job.id, record.restarts);
   const auto engine = engine_for(services, cluster, record);
-  auto glance = engine->glance(run, record);
+  auto glance = engine->glance(run, record, how);
   // The fastgpu that owns the job may have recorded the end meanwhile.
   if (auto recorded = services.store().find_job(job.id);
       recorded && launcher::has_ended(*recorded)) {
@@ -292,7 +293,7 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
 }
 
-SeenJob look_at_job(Services& services, const state::Job& job) {
+SeenJob look_at_job(Services& services, const state::Job& job, launcher::Asking how) {
   if (launcher::has_ended(job)) return {job};
   state::Job now = job;
   if (job.state == state::JobState::queued) {
@@ -302,7 +303,7 @@ SeenJob look_at_job(Services& services, const state::Job& job) {
   }
   std::string silence;
   if (is_in_kubernetes(job)) {
-    silence = ask_engine(services, {}, now);
+    silence = ask_engine(services, {}, now, how);
     return {now, silence};
   }
   if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
@@ -315,7 +316,7 @@ SeenJob look_at_job(Services& services, const state::Job& job) {
                    cluster->state != state::ClusterState::degraded))
     return {now};
   if (is_restarted_by_its_owner(services, job)) return {now};
-  silence = ask_engine(services, *cluster, now);
+  silence = ask_engine(services, *cluster, now, how);
   return {now, silence};
 }
 

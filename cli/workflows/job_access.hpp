@@ -96,11 +96,12 @@ struct SeenJob {
   std::string silence{};  ///< Why its nodes did not answer; empty if they did, or were not asked.
 };
 
-/// Asks the engine about an unfinished job, for a few seconds at most. If the job has ended, or its
-/// cluster is stopped or deleted, records this.
-SeenJob look_at_job(Services& services, const state::Job& job);
+/// Asks the engine about an unfinished job. If the job has ended, or its cluster is stopped or
+/// deleted, records this.
+SeenJob look_at_job(Services& services, const state::Job& job,
+                    launcher::Asking how = launcher::Asking::briefly);
 
-/// Returns the job of look_at_job().
+/// Returns the job of look_at_job(), after a few seconds at most.
 state::Job refresh_job(Services& services, const state::Job& job);
 
 /// Returns the unfinished attached jobs whose fastgpu process has ended.

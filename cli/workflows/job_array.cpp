@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
 
 namespace fastgpu::cli {
@@ -42,6 +43,7 @@ RecordedArray record_array(Services& services, const state::ClusterId& cluster,
                            const std::vector<launcher::ArrayElement>& elements) {
   RecordedArray array;
   state::Store& store = services.store();
+  store.wait_longer(kWaitForOthers);
   store.atomically([&] {  // The jobs must not be visible before they have an owner.
     array.id = store.take_job_id(record.spec.name);
     array.owner = std::make_unique<JobOwner>(services.state_directory(), array.id);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,14 +20,20 @@ std::string name_of_owner(const std::string& job_id) {
   return array.empty() ? job_id : array;
 }
 
+/// Opens or makes the file of a lock. Returns none in a read-only directory.
+UniqueFd open_lock(const std::filesystem::path& path) {
+  state::make_private_directory(path.parent_path());
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file && errno != EROFS) throw system_error("opening the lock " + path.string(), errno);
+  return file;
+}
+
 }  // namespace
 
 JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::string& id)
     : path_(state_directory / "locks" / ("job." + name_of_owner(id) + ".lock")) {
-  state::make_private_directory(path_.parent_path());
-  UniqueFd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file && errno == EROFS) return;
-  if (!file) throw system_error("opening the lock " + path_.string(), errno);
+  UniqueFd file = open_lock(path_);
+  if (!file) return;
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
     file_ = std::move(file);
   else if (errno != EWOULDBLOCK)
@@ -36,6 +43,21 @@ JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::stri
 JobOwner::~JobOwner() {
   // Names of jobs are not used again: no other process can be waiting for this file.
   if (held()) ::unlink(path_.c_str());
+}
+
+JobAsker::JobAsker(const std::filesystem::path& state_directory, const std::string& id) {
+  const auto path = state_directory / "locks" / "askers.lock";
+  UniqueFd file = open_lock(path);
+  if (!file) return;
+  struct flock byte {};
+  byte.l_type = F_WRLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = static_cast<off_t>(std::hash<std::string>{}(id) >> 2U);
+  byte.l_len = 1;
+  if (::fcntl(file.get(), F_OFD_SETLK, &byte) == 0)
+    file_ = std::move(file);
+  else if (errno != EAGAIN && errno != EACCES)
+    throw system_error("locking " + path.string(), errno);
 }
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// The lock of the process that is responsible for an attached job.
+// Locks of the processes that are responsible for a job.
 #pragma once
 
 #include <filesystem>
@@ -24,6 +24,18 @@ class JobOwner {
 
  private:
   std::filesystem::path path_;
+  UniqueFd file_;
+};
+
+/// The lock of the process which asks a job's nodes whether it has ended, for all processes that
+/// wait for it: a byte of one file, so that a killed process leaves no file. Behaves as JobOwner.
+class JobAsker {
+ public:
+  JobAsker(const std::filesystem::path& state_directory, const std::string& id);
+
+  bool held() const noexcept { return static_cast<bool>(file_); }
+
+ private:
   UniqueFd file_;
 };
 

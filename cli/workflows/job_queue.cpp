@@ -15,9 +15,8 @@
 #include "base/contains.hpp"
 #include "base/join.hpp"
 #include "base/units.hpp"
-#include "cli/workflows/job_end_watch.hpp"
 #include "cli/workflows/job_owner.hpp"
-#include "launcher/array.hpp"
+#include "cli/workflows/queue_questions.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -26,8 +25,7 @@ namespace {
 using state::JobState;
 
 constexpr std::chrono::milliseconds kBetweenLooks{300};
-/// The nodes of jobs whose end is not awaited are asked less often than the state directory.
-constexpr std::chrono::seconds kBetweenQuestions{3};
+constexpr std::chrono::seconds kLookAnyway{3};  ///< Although nothing on record has changed.
 
 void pause_or_cancel(Services& services, std::chrono::milliseconds duration) {
   pollfd fd{services.cancel().fd(), POLLIN, 0};
@@ -66,6 +64,7 @@ class EndAtCancel {
 
   void record_end() noexcept try {
     state::Store store(directory_);  // Of this thread alone.
+    store.wait_longer(kWaitForOthers);
     store.atomically([&] {
       auto job = store.find_job(id_);
       if (job && job->state == JobState::queued)
@@ -91,35 +90,43 @@ std::vector<std::string> ids_before(const state::Job& job) try {
   return {};
 }
 
-/// Returns the jobs of the cluster that count among `all`, and those that any of them starts after,
-/// or that `named` has; the newest first.
-std::vector<state::Job> jobs_that_count(const std::vector<state::Job>& all,
-                                        const state::ClusterId& cluster,
+/// Returns the jobs of the cluster that have not ended, and those that any of them starts after, or
+/// that `named` has.
+std::vector<state::Job> jobs_that_count(Services& services, const state::ClusterId& cluster,
                                         const std::vector<std::string>& named) {
-  const auto counts = [&](const state::Job& job) {
-    return job.cluster == cluster && !launcher::has_ended(job);
-  };
+  std::vector<state::Job> around = services.store().open_jobs(cluster);
   std::set<std::string> before(named.begin(), named.end());
-  for (const state::Job& job : all) {
-    if (!counts(job) || job.state != JobState::queued) continue;
+  std::set<std::string> known;
+  for (const state::Job& job : around) {
+    known.insert(job.id);
+    if (job.state != JobState::queued) continue;
     const std::vector<std::string> ids = ids_before(job);
     before.insert(ids.begin(), ids.end());
   }
-  std::vector<state::Job> around;
-  for (const state::Job& job : all)
-    if (counts(job) || before.contains(job.id) || before.contains(launcher::array_of(job.id)))
-      around.push_back(job);
+  for (const std::string& id : before)
+    for (state::Job& job : services.store().jobs_of(id))
+      if (known.insert(job.id).second) around.push_back(std::move(job));
   return around;
 }
 
-/// Returns the jobs that decide the turn of `job`, the newest first. Records the end of others that
-/// no fastgpu waits for any more.
+/// Returns the jobs that decide the turn of `job`, the newest first, as the records are.
 std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
-  auto around = jobs_that_count(services.store().jobs(), job.cluster, ids_before(job));
-  for (state::Job& other : around)
+  std::vector<state::Job> jobs = jobs_that_count(services, job.cluster, ids_before(job));
+  if (job.id.empty()) jobs.insert(jobs.begin(), job);
+  return jobs;
+}
+
+/// Returns the turn of `job`, as the records are.
+launcher::Turn recorded_turn(Services& services, const state::Job& job) {
+  const std::vector<state::Job> jobs = jobs_around(services, job);
+  return launcher::turn_of(job, slots_of(services.store().nodes(job.cluster)), jobs);
+}
+
+/// Records the ends of jobs in the cluster's queue that no fastgpu waits for any more.
+void end_forgotten(Services& services, const state::Job& job) {
+  for (state::Job& other : services.store().open_jobs(job.cluster))
     if (other.id != job.id && is_forgotten(services, other))
       end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
-  return around;
 }
 
 /// Returns what a queued job waits for; nothing for a damaged record. `around` are the jobs that
@@ -131,82 +138,6 @@ std::vector<std::string> waits_among(const state::Job& job,
 } catch (const Error&) {
   return {};
 }
-
-/// Ends an attached job whose fastgpu has ended. Returns true if it is one.
-bool end_if_abandoned(Services& services, const state::Job& job) {
-  if (job.record->spec.presence != launcher::Presence::attached) return false;
-  if (!JobOwner(services.state_directory(), job.id).held()) return false;
-  end_abandoned(services, job);
-  return true;
-}
-
-/// Asks the nodes of a running job whether it has ended. Returns why that is unknown: "the nodes of
-/// job first-1 do not answer: ..."; empty if they have answered.
-std::string ask_about_one(Services& services, const state::Job& job) {
-  if (job.state == JobState::queued || launcher::has_ended(job)) return {};
-  std::string silence;
-  try {
-    if (!end_if_abandoned(services, job)) silence = look_at_job(services, job).silence;
-  } catch (const Error& e) {
-    services.cancel().check();
-    silence = e.what();
-  }
-  return silence.empty() ? "" : "the nodes of job " + job.id + " do not answer: " + silence;
-}
-
-/// Returns the jobs, and those of arrays, that are on record.
-std::vector<state::Job> recorded_jobs(Services& services, const std::vector<std::string>& ids) {
-  std::vector<state::Job> jobs;
-  for (const std::string& id : ids) {
-    if (auto job = services.store().find_job(id)) {
-      jobs.push_back(std::move(*job));
-      continue;
-    }
-    for (state::Job& job : services.store().jobs())
-      if (launcher::array_of(job.id) == id) jobs.push_back(std::move(job));
-  }
-  return jobs;
-}
-
-/// Asks about the jobs that others wait for: at once about those that may have just ended, and now
-/// and then about all of them.
-class Questions {
- public:
-  explicit Questions(Services& services) : services_(services), ends_(services) {}
-
-  /// Returns why the end of one of them is unknown, as of the last time that all were asked; empty
-  /// if all have answered.
-  const std::string& ask_about(const std::vector<std::string>& ids) {
-    const std::vector<state::Job> jobs = recorded_jobs(services_, ids);
-    watch_ends(jobs);
-    const std::set<std::string> ended = ends_.take_ends();
-    const auto now = services_.clock().now();
-    const bool is_time = now >= ask_all_at_;
-    if (is_time) silence_.clear();
-    for (const state::Job& job : jobs) {
-      if (!is_time && !ended.contains(job.id)) continue;
-      std::string silence = ask_about_one(services_, job);
-      if (is_time && silence_.empty()) silence_ = std::move(silence);
-    }
-    if (is_time) ask_all_at_ = services_.clock().now() + kBetweenQuestions;
-    return silence_;
-  }
-
- private:
-  /// Leaves out the jobs for which a fastgpu is responsible: it records their ends itself.
-  void watch_ends(std::vector<state::Job> jobs) {
-    std::erase_if(jobs, [&](const state::Job& job) {
-      if (job.state == JobState::queued || launcher::has_ended(job)) return true;
-      return !ends_.is_watched(job) && !JobOwner(services_.state_directory(), job.id).held();
-    });
-    ends_.watch(jobs);
-  }
-
-  Services& services_;
-  JobEndWatch ends_;
-  Clock::time_point ask_all_at_{};
-  std::string silence_{};
-};
 
 /// Returns whether the cluster of a job is deleted, or is being deleted.
 bool has_no_cluster(Services& services, const state::Job& job) {
@@ -225,43 +156,72 @@ bool put_holders(state::Job& job, const std::vector<std::string>& holders) {
   return true;
 }
 
-/// Starts the job on record if it is its turn. Returns what it waits for otherwise.
+/// Makes the placement of a job that begins final.
+void fix_place(state::Job& job) {
+  launcher::JobRecord record = *job.record;
+  record.choice.reset();
+  job.record = std::move(record);
+}
+
+/// What a look at the records has found for a job that waits.
+struct Look {
+  bool is_ended = false;  ///< Another process has recorded its end, or removed it.
+  bool has_lost_cluster = false;
+  launcher::Turn turn{};
+  state::Job stored{};
+  state::Job begun{};  ///< The job with the cores and GPUs that it would get now.
+
+  bool still_waits() const { return !is_ended && !has_lost_cluster && !turn.waits_for.empty(); }
+};
+
+Look look(Services& services, const state::Job& job,
+          std::span<const launcher::NodeTopology> topologies) {
+  Look seen;
+  auto stored = services.store().find_job(job.id);
+  seen.is_ended = !stored || launcher::has_ended(*stored);
+  seen.has_lost_cluster = has_no_cluster(services, job);
+  if (seen.is_ended || seen.has_lost_cluster) return seen;
+  seen.stored = std::move(*stored);
+  seen.begun = job;
+  give_place(services, seen.begun);
+  give_parts(services, seen.begun, topologies);
+  seen.turn = recorded_turn(services, seen.begun);
+  return seen;
+}
+
+/// Starts the job on record if it is its turn. Returns what it waits for otherwise. Many jobs may
+/// wait: one whose turn it is not takes no lock of the database.
 std::vector<std::string> begin_if_possible(Services& services, state::Job& job,
                                            std::span<const launcher::NodeTopology> topologies) {
-  launcher::Turn turn;
-  bool is_ended = false;
-  bool has_lost_cluster = false;
-  state::Job begun;
+  Look seen = look(services, job, topologies);
+  const auto has_other_holders = [&] {
+    return !topologies.empty() && put_holders(seen.stored, seen.begun.record->part_holders);
+  };
+  if (seen.still_waits() && !has_other_holders()) return seen.turn.waits_for;
   services.store().atomically([&] {
-    auto stored = services.store().find_job(job.id);
-    is_ended = !stored || launcher::has_ended(*stored);
-    has_lost_cluster = has_no_cluster(services, job);
-    if (is_ended || has_lost_cluster) return;
-    begun = job;
-    give_parts(services, begun, topologies);
-    turn = turn_now(services, begun);
-    if (!turn.never.empty()) return;
-    if (!turn.waits_for.empty()) {
-      if (!topologies.empty() && put_holders(*stored, begun.record->part_holders))
-        services.store().update_job(*stored);
+    seen = look(services, job, topologies);
+    if (seen.is_ended || seen.has_lost_cluster || !seen.turn.never.empty()) return;
+    if (seen.still_waits()) {
+      if (has_other_holders()) services.store().update_job(seen.stored);
       return;
     }
-    begun.state = JobState::starting;
-    services.store().update_job(begun);
+    fix_place(seen.begun);
+    seen.begun.state = JobState::starting;
+    services.store().update_job(seen.begun);
   });
-  if (is_ended)
+  if (seen.is_ended)
     throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its turn");
-  if (has_lost_cluster) {
+  if (seen.has_lost_cluster) {
     const std::string why = "its cluster was deleted before its turn";
     end_waiting(services, job, JobState::cancelled, 1, why);
     throw Error(ErrorKind::conflict, "job " + job.id + " was cancelled: " + why);
   }
-  if (!turn.never.empty()) {
-    end_waiting(services, job, JobState::cancelled, 1, turn.never);
-    throw Error(ErrorKind::remote, "job " + job.id + ": " + turn.never);
+  if (!seen.turn.never.empty()) {
+    end_waiting(services, job, JobState::cancelled, 1, seen.turn.never);
+    throw Error(ErrorKind::remote, "job " + job.id + ": " + seen.turn.never);
   }
-  if (turn.waits_for.empty()) job = std::move(begun);
-  return turn.waits_for;
+  if (seen.turn.waits_for.empty()) job = std::move(seen.begun);
+  return seen.turn.waits_for;
 }
 
 }  // namespace
@@ -276,16 +236,20 @@ std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes)
 std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,
                                              const std::vector<state::Node>& nodes,
                                              const launcher::JobSpec& spec) {
-  std::vector<state::Job> jobs;
-  for (state::Job& job : services.store().jobs())
-    if (job.cluster == cluster.id && !launcher::has_ended(job)) jobs.push_back(std::move(job));
-  return launcher::place_in_queue(slots_of(nodes), jobs, spec);
+  return launcher::place_in_queue(slots_of(nodes), services.store().open_jobs(cluster.id), spec);
+}
+
+std::optional<launcher::NodeChoice> choice_among(const std::vector<state::Node>& nodes,
+                                                 const launcher::JobSpec& spec) {
+  const bool waits = spec.sharing == launcher::Sharing::exclusive &&
+                     spec.crowding == launcher::Crowding::refused;
+  if (!waits) return std::nullopt;
+  return launcher::NodeChoice{.nodes = slots_of(nodes), .per_node = spec.per_node};
 }
 
 launcher::Turn turn_now(Services& services, const state::Job& job) {
-  std::vector<state::Job> jobs = jobs_around(services, job);
-  if (job.id.empty()) jobs.insert(jobs.begin(), job);
-  return launcher::turn_of(job, slots_of(services.store().nodes(job.cluster)), jobs);
+  end_forgotten(services, job);
+  return recorded_turn(services, job);
 }
 
 std::vector<std::vector<std::string>> waits_of(Services& services,
@@ -295,9 +259,8 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].state == JobState::queued) queued[jobs[i].cluster].push_back(i);
   if (queued.empty()) return waits;
-  const std::vector<state::Job> all = services.store().jobs();
   for (const auto& [cluster, indexes] : queued) {
-    const auto around = jobs_that_count(all, cluster, {});
+    const auto around = jobs_that_count(services, cluster, {});
     const auto nodes = slots_of(services.store().nodes(cluster));
     for (const std::size_t i : indexes)
       waits[i] = waits_among(jobs[i], nodes, around);
@@ -306,7 +269,17 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
 }
 
 std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster) {
-  return launcher::held_parts(jobs_that_count(services.store().jobs(), cluster, {}));
+  return launcher::held_parts(services.store().open_jobs(cluster));
+}
+
+void give_place(Services& services, state::Job& job) {
+  if (!job.record->choice) return;
+  auto placement =
+      launcher::place_now(job, slots_of(services.store().nodes(job.cluster)), jobs_around(services, job));
+  if (!placement) return;
+  launcher::JobRecord record = *job.record;
+  record.placement = std::move(*placement);
+  job.record = std::move(record);
 }
 
 void give_parts(Services& services, state::Job& job,
@@ -330,21 +303,29 @@ void wait_for_turn(Services& services, state::Job& job,
                    std::span<const launcher::NodeTopology> topologies) {
   std::string shown;
   std::string silence;  // As it is on record.
-  Questions questions(services);
+  std::vector<std::string> waits_for;
+  state::StoreVersion seen;
+  Clock::time_point look_again{};
+  QueueQuestions questions(services);
   const EndAtCancel end_at_cancel(services, job);
   for (;;) {
     if (services.cancel().requested()) {
       end_waiting(services, job, JobState::cancelled, 130, std::string(kGivenUp));
       services.cancel().check();
     }
-    const auto waits_for = begin_if_possible(services, job, topologies);
-    if (waits_for.empty()) return services.messages().end_progress();
+    const state::StoreVersion version = services.store().version();
+    if (version != seen || services.clock().now() >= look_again) {
+      waits_for = begin_if_possible(services, job, topologies);
+      if (waits_for.empty()) return services.messages().end_progress();
+      seen = version;
+      look_again = services.clock().now() + kLookAnyway;
+    }
     const std::string text = "job " + job.id + " waits for " + joined(waits_for) +
                              (silence.empty() ? "" : "; ") + silence;
     if (text != std::exchange(shown, text)) services.messages().progress(text);
     if (services.cancel().requested()) continue;
-    if (const std::string& now = questions.ask_about(waits_for); now != silence) {
-      silence = now;
+    if (std::string now = questions.ask_about(waits_for); now != silence) {
+      silence = std::move(now);
       launcher::note_wait(services.store(), job.id, silence);
     }
     pause_or_cancel(services, kBetweenLooks);

@@ -12,6 +12,10 @@
 
 namespace fastgpu::cli {
 
+/// The longest wait of a process that has a job on record for the changes of other processes to the
+/// state directory: were it to fail, its job would be lost.
+constexpr std::chrono::minutes kWaitForOthers{1};
+
 /// Returns the nodes with their slots.
 std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes);
 
@@ -20,6 +24,11 @@ std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes)
 std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,
                                              const std::vector<state::Node>& nodes,
                                              const launcher::JobSpec& spec);
+
+/// Returns the choice of nodes of a job that place_among() has placed; absent for a job that waits
+/// for no slots.
+std::optional<launcher::NodeChoice> choice_among(const std::vector<state::Node>& nodes,
+                                                 const launcher::JobSpec& spec);
 
 /// Returns the turn of a job that is on record, or, without an id, of one that would be recorded
 /// now. Records the end of waiting jobs whose fastgpu has ended.
@@ -33,6 +42,10 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
 /// Returns the cores and GPUs that running jobs of a cluster have for themselves.
 std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster);
 
+/// Places a job with a choice of nodes where it would begin now; leaves its placement as it is if
+/// it has to wait for slots.
+void give_place(Services& services, state::Job& job);
+
 /// Gives the ranks of a job with --per the cores and GPUs that are free now, or puts the jobs that
 /// hold them into its record. `topologies` has its nodes; empty for a job without --per.
 void give_parts(Services& services, state::Job& job,
@@ -42,8 +55,8 @@ void give_parts(Services& services, state::Job& job,
 void note_holders(Services& services, state::Job& job,
                   std::span<const launcher::NodeTopology> topologies);
 
-/// Waits until it is the job's turn, gives its ranks their cores and GPUs, and records that it
-/// starts. `topologies` is that of give_parts(). Blocks. Throws interrupted for a cancel, of this
+/// Waits until it is the job's turn, places it by its choice of nodes, gives its ranks their cores
+/// and GPUs, and records that it starts. `topologies` is that of give_parts(). Blocks. Throws interrupted for a cancel, of this
 /// process or of the job, and remote if a job that it starts after did not succeed or was deleted;
 /// then the job has ended.
 void wait_for_turn(Services& services, state::Job& job,

@@ -1,5 +1,6 @@
 #include "cli/workflows/remote_target.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "cli/workflows/absent_nodes.hpp"
@@ -25,6 +26,21 @@ void refuse_absent(Services& services, const RemoteTarget& target) {
     throw Error(ErrorKind::conflict,
                 absence_of(target.cluster, node, change_of(services.store(), target.cluster.name)));
   }
+}
+
+/// Leaves out the nodes that are being created or deleted, with a note.
+void leave_out_changing(Services& services, RemoteTarget& target) {
+  const auto is_changing = [](const state::Node& node) {
+    return node.state == state::NodeState::creating || node.state == state::NodeState::deleting;
+  };
+  const bool has_others = !std::ranges::all_of(target.nodes, is_changing);
+  if (!has_others || !std::ranges::any_of(target.nodes, is_changing)) return;
+  const ClusterChange change = change_of(services.store(), target.cluster.name);
+  for (const state::Node& node : target.nodes)
+    if (is_changing(node))
+      services.messages().note("without " + node.name.value + ": " +
+                               absence_of(target.cluster, node, change));
+  std::erase_if(target.nodes, is_changing);
 }
 
 /// Throws that no node of the cluster runs. `first` is one of its nodes; null if it has none.
@@ -53,7 +69,9 @@ RemoteTarget running_nodes(Services& services, std::string_view text, Access acc
   RemoteTarget out;
   out.cluster = find_cluster(services, target.cluster);
   out.nodes = find_nodes(services, out.cluster, target.node_set);
-  if (absent == Absent::refused) refuse_absent(services, out);
+  const bool is_whole_cluster = target.node_set.empty();
+  if (absent == Absent::noted && is_whole_cluster) leave_out_changing(services, out);
+  if (absent != Absent::left_out) refuse_absent(services, out);
   const std::vector<state::Node> wanted = out.nodes;
   leave_out_absent(out.nodes);
   if (out.nodes.empty())

@@ -26,10 +26,13 @@ enum class Access : std::uint8_t { modify, inspect };
 enum class Absent : std::uint8_t {
   refused,   ///< The call throws.
   left_out,  ///< They are left out. The call throws if no node is left.
+  /// Those that come or go just now, as another process changes the cluster, are left out with a
+  /// note, unless `text` names nodes. Otherwise as `refused`. For commands that only look.
+  noted,
 };
 
 /// Returns the nodes of "CLUSTER[/NODESET]". Throws ErrorKind::conflict, with a remedy, if one of
-/// them does not run.
+/// them does not run and `absent` leaves none out.
 RemoteTarget running_nodes(Services& services, std::string_view text,
                            Access access = Access::modify, Absent absent = Absent::refused);
 

@@ -13,14 +13,14 @@
 
 namespace fastgpu::cli {
 
-/// The parts of timelines to read: of each file the same number of bytes at its end, so that they
-/// have about the same steps.
+/// The parts of timelines to read: the last `bytes` of each file, so that they have about the same
+/// steps.
 struct TracePlan {
   struct Node {
     std::string node{};
     std::vector<int> ranks{};
   };
-  std::size_t bytes = 0;  ///< Of each file.
+  std::size_t bytes = 0;
   std::vector<Node> nodes{};
   std::size_t left_out = 0;  ///< The timelines that are not read, because there are too many.
 };
@@ -30,9 +30,9 @@ struct TracePlan {
 /// the first node are read.
 TracePlan plan_of_traces(std::span<const UsageEvidence> usage);
 
-/// The timelines of a job.
+/// The timelines of a job, sorted by rank.
 struct TracesRead {
-  std::vector<RankTrace> traces{};     ///< By rank.
+  std::vector<RankTrace> traces{};
   std::size_t left_out = 0;            ///< The timelines that were not read: there were too many.
   std::vector<std::string> missing{};  ///< Why a part is missing, a sentence each.
 };

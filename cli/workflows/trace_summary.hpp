@@ -53,12 +53,14 @@ struct StepSummary {
   std::int64_t waited = 0;  ///< The longest wait for it.
 };
 
+/// The operations are sorted by frequency, 24 at most; steps and waits by their numbers and ranks;
+/// sums of waits, by the late rank and by both ranks, have the longest first.
 struct TraceSummary {
-  std::vector<OperationSummary> operations{};  ///< The most frequent first; 24 at most.
-  std::vector<StepSummary> steps{};            ///< In their order.
-  std::vector<StepWait> waits{};               ///< By step and rank.
-  std::vector<WaitSum> late{};                 ///< By late rank, the longest total first.
-  std::vector<WaitSum> pairs{};                ///< By both, the longest total first.
+  std::vector<OperationSummary> operations{};
+  std::vector<StepSummary> steps{};
+  std::vector<StepWait> waits{};
+  std::vector<WaitSum> late{};
+  std::vector<WaitSum> pairs{};
 };
 
 TraceSummary summary_of(std::span<const RankTrace> traces);

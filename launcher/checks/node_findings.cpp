@@ -45,7 +45,12 @@ class NodeFindings {
  public:
   NodeFindings(std::span<const CheckedNode> nodes, const std::set<std::string>& running,
                const std::string& cluster)
-      : nodes_(nodes), running_(running), cluster_(cluster) {}
+      : nodes_(nodes), running_(running), cluster_(cluster) {
+    // Other machines may run jobs on these nodes too. Only a job's first node has its supervisor.
+    for_each_state([&](const CheckedNode&, const NodeHealth& state) {
+      running_.insert(state.running_jobs.begin(), state.running_jobs.end());
+    });
+  }
 
   std::vector<Finding> all() {
     check_reached();
@@ -424,7 +429,7 @@ class NodeFindings {
   }
 
   std::span<const CheckedNode> nodes_;
-  const std::set<std::string>& running_;
+  std::set<std::string> running_;
   const std::string& cluster_;
   std::vector<Finding> found_;
 };

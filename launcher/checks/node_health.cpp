@@ -183,6 +183,8 @@ class StateReader {
                              .counts_bytes = counts});
     } else if (word == "process") {
       state_.processes.push_back({.pid = line.small(0), .job = line.text(1), .name = line.text(2)});
+    } else if (word == "job_runs") {
+      state_.running_jobs.insert(line.text(0));
     } else if (word == "shared_memory") {
       ++state_.shared_files;
       state_.shared_bytes.count += line.number(1);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,7 @@ struct NodeHealth {
   std::vector<Xid> xids;
   std::vector<NodeRdmaPort> rdma;
   std::vector<JobProcess> processes;
+  std::set<std::string> running_jobs;  ///< Jobs with processes and a live supervisor here.
   std::vector<GpuProcess> gpu_processes;
   int shared_files = 0;  ///< The number of files that jobs have left in /dev/shm, or use there.
   Bytes shared_bytes{};

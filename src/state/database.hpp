@@ -49,8 +49,9 @@ class Database {
     open_.connection.wait_longer(limit);
   }
 
-  /// Returns a number that changes with each change by another connection.
-  std::int64_t version() { return open_.connection.number("PRAGMA data_version"); }
+  /// Returns a number that grows with each change by another connection.
+  std::int64_t changes_by_others() { return open_.connection.number("PRAGMA data_version"); }
+  std::int64_t own_changes() const noexcept { return open_.connection.all_changes(); }
 
   /// Throws ErrorKind::conflict if nodes of another cluster have the same host names as nodes of
   /// this one.

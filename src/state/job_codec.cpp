@@ -41,6 +41,15 @@ json text_or_null(const std::string& text) {
   return text.empty() ? json() : json(text);
 }
 
+json to_choice(const NodeChoice& choice) {
+  json nodes = json::array();
+  for (const NodeSlots& node : choice.nodes)
+    nodes.push_back({{"name", node.name.value}, {"slots", node.slots}});
+  json object = {{"nodes", std::move(nodes)}};
+  if (choice.per_node) object["per_node"] = *choice.per_node;
+  return object;
+}
+
 json to_failure(const FirstFailure& failure) {
   return {{"rank", failure.rank},
           {"node", failure.node.value},
@@ -124,6 +133,15 @@ std::optional<int> number_in(const json& object, const char* key) {
 std::string text_in(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+std::optional<NodeChoice> parse_choice(const json& record) {
+  const auto found = record.find("choice");
+  if (found == record.end() || !found->is_object()) return std::nullopt;
+  NodeChoice choice{.per_node = number_in(*found, "per_node")};
+  for (const json& node : field<json>(*found, "nodes"))
+    choice.nodes.push_back({{field<std::string>(node, "name")}, field<int>(node, "slots")});
+  return choice;
 }
 
 std::optional<FirstFailure> parse_failure(const json& record) {
@@ -260,6 +278,7 @@ JobRecord parse_job_record(const std::string& text) try {
   record.spec.at_end = object.value("at_end", std::vector<std::string>());
   record.restarts = object.value("restarts", 0);
   record.part_holders = object.value("part_holders", std::vector<std::string>());
+  record.choice = parse_choice(object);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
 } catch (const json::exception& e) {  // A field that may be absent has another type.
@@ -366,6 +385,7 @@ std::string record_text_of(const JobRecord& record) {
   if (!record.spec.at_end.empty()) object["at_end"] = record.spec.at_end;
   if (record.restarts > 0) object["restarts"] = record.restarts;
   if (!record.part_holders.empty()) object["part_holders"] = record.part_holders;
+  if (record.choice) object["choice"] = to_choice(*record.choice);
   put_engine(object, record);
   put_end(object, record);
   return text_of(object);

@@ -151,6 +151,18 @@ struct NodeRanks {
   std::string instance_id{};
 };
 
+/// A node that may get ranks, and the number of slots there.
+struct NodeSlots {
+  NodeName name;
+  int slots = 1;
+};
+
+/// The nodes among which the ranks of a job are placed when it begins.
+struct NodeChoice {
+  std::vector<NodeSlots> nodes{};
+  std::optional<int> per_node{};  ///< The most ranks of a node; absent for its slots.
+};
+
 /// The rank that failed first by itself, and so decided the outcome of its job.
 struct FirstFailure {
   int rank = 0;
@@ -197,6 +209,9 @@ struct JobRecord {
   std::vector<FullDiskAt> full_disks{};
   /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
   std::vector<std::string> part_holders{};
+  /// The nodes on which it may begin, while it waits: `placement` is where it would go if all of
+  /// them were free. Absent for a job whose placement is final, and once it has begun.
+  std::optional<NodeChoice> choice{};
 };
 
 }  // namespace fastgpu::state

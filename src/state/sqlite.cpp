@@ -203,6 +203,10 @@ std::int64_t SqliteConnection::last_row_id() const noexcept {
   return sqlite3_last_insert_rowid(handle_.get());
 }
 
+std::int64_t SqliteConnection::all_changes() const noexcept {
+  return sqlite3_total_changes64(handle_.get());
+}
+
 int SqliteConnection::changes() const noexcept {
   return sqlite3_changes(handle_.get());
 }

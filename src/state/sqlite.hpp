@@ -85,6 +85,7 @@ class SqliteConnection {
   void empty_log();
 
   std::int64_t last_row_id() const noexcept;
+  std::int64_t all_changes() const noexcept;  ///< Returns the number of rows changed so far.
 
   /// Sets the longest wait for another process's transaction.
   void wait_longer(std::chrono::milliseconds limit) noexcept { waiting_->limit = limit; }

@@ -126,8 +126,8 @@ void Store::atomically(const std::function<void()>& body) {
 void Store::wait_longer(std::chrono::milliseconds limit) noexcept {
   database_->wait_longer(limit);
 }
-std::int64_t Store::version() const {
-  return database_->version();
+StoreVersion Store::version() const {
+  return {database_->changes_by_others(), database_->own_changes()};
 }
 
 std::vector<Cluster> Store::clusters() const {

@@ -16,6 +16,12 @@ namespace fastgpu::state {
 
 class Database;
 
+struct StoreVersion {
+  std::int64_t by_others = -1;
+  std::int64_t by_us = -1;
+  bool operator==(const StoreVersion&) const = default;
+};
+
 /// The parts of a JobLine: those of its row alone, or its request, too.
 enum class JobLineParts : std::uint8_t { row, row_and_request };
 
@@ -45,8 +51,8 @@ class Store {
   /// somebody waits for.
   void wait_longer(std::chrono::milliseconds limit) noexcept;
 
-  /// Returns a number that changes with each change by another process, and costs next to nothing.
-  std::int64_t version() const;
+  /// Returns what differs after each change, of this process or another one. Costs next to nothing.
+  StoreVersion version() const;
 
   std::vector<Cluster> clusters() const;  ///< Returns all clusters, sorted by name.
   std::optional<Cluster> find_cluster(const ClusterName& name) const;
@@ -84,6 +90,8 @@ class Store {
   void for_each_job_line(JobLineParts parts, const std::optional<ClusterId>& cluster,
                          const std::function<void(JobLine&&)>& take) const;
   std::optional<Job> find_job(const std::string& id) const;
+  /// Returns the job of this id, or those of the array of this id; none if there is neither.
+  std::vector<Job> jobs_of(const std::string& id) const;
   /// Inserts a job under the first free name among "<name>-1", "<name>-2" and so on. The name is
   /// never used again. Sets `job.id`.
   void insert_job(Job& job, const JobName& name);

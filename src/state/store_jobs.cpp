@@ -42,6 +42,17 @@ std::vector<Job> Store::jobs() const {
   return jobs;
 }
 
+std::vector<Job> Store::jobs_of(const std::string& id) const {
+  // The jobs of array train-1 are train-1.0, train-1.1 and so on; '/' is the character after '.'.
+  std::vector<Job> jobs;
+  sqlite::Statement rows = database_->query(
+      std::string(kSelectJobs) + "WHERE id=? OR (id>? AND id<?) ORDER BY sequence DESC", id,
+      id + ".", id + "/");
+  while (rows.step())
+    jobs.push_back(job_of(rows));
+  return jobs;
+}
+
 std::vector<Job> Store::open_jobs(const ClusterId& cluster) const {
   std::vector<Job> jobs;
   sqlite::Statement rows = database_->query(

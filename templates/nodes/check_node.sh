@@ -86,10 +86,22 @@ rdma() {
     say rdma "${device##*/}" "${port##*/}" "$(line_of "$port/state")" "$(line_of "$port/rate")" "$(line_of "$port/link_layer")" "$sent"
   done
 }
+# runs JOB HOME: succeeds if the job's supervisor is alive, which has a lock on a file, or its batch script has not ended.
+runs() {
+  folder=$2/.fastgpu/jobs/$1
+  if [ -e "$folder/batch" ] && [ ! -e "$folder/batch-end" ]; then return 0; fi
+  inode=$(stat -c %i "$folder/lock" 2>/dev/null) && grep -q "FLOCK .*:$inode " /proc/locks
+}
 leftovers() {
-  grep -a -o 'FASTGPU_JOB_ID=[a-z0-9-]*' /proc/[0-9]*/environ 2>/dev/null | head -n 256 | while IFS=: read -r file mark; do
+  seen=
+  grep -a -o 'FASTGPU_JOB_ID=[a-z0-9.-]*' /proc/[0-9]*/environ 2>/dev/null | head -n 256 | while IFS=: read -r file mark; do
     process=${file%/environ}
-    say process "${process#/proc/}" "${mark#*=}" "$(line_of "$process/comm")"
+    job=${mark#*=}
+    say process "${process#/proc/}" "$job" "$(line_of "$process/comm")"
+    case " $seen " in *" $job "*) continue ;; esac
+    seen="$seen $job"
+    home=$(tr '\0' '\n' 2>/dev/null <"$file" | sed -n 's/^HOME=//p' | head -n 1)
+    if runs "$job" "${home:-$HOME}"; then say job_runs "$job"; fi
   done
   for file in /dev/shm/vader_segment.* /dev/shm/nccl-* /dev/shm/psm2_shm.* /dev/shm/torch_* /dev/shm/fastgpu*; do
     [ -f "$file" ] && say shared_memory "$file" "$(stat -c %s "$file" 2>/dev/null)"

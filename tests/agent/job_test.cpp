@@ -90,6 +90,18 @@ TEST_CASE("a supervisor that was killed is noticed, and its job is not started a
   CHECK(run_agent(job.home, {"job-sweep", job.spec.id}).status.ok());
 }
 
+TEST_CASE("a job that was stopped before its start has ended for those who follow it") {
+  AgentJob job("true");
+  job.write();
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].cause == StopCause::request);
+  CHECK(seen.job[0].how.signal == SIGTERM);
+  CHECK(job.start().status.ok());  // A start that comes late does not run it.
+  CHECK(follow(job.home, {"job"}).logs.empty());
+}
+
 TEST_CASE("folders of ended jobs go by number and by age, with what was copied for them") {
   const ScratchHome home;
   const auto jobs = home.path() / ".fastgpu/jobs";

@@ -183,6 +183,23 @@ TEST_CASE("the jobs of a cluster that have not ended are found without the other
   CHECK(ids == std::vector<std::string>{"running-1", "starting-1", "queued-1"});
 }
 
+TEST_CASE("a job is found by its id, and the jobs of an array by that of the array") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  for (const char* id : {"train-1", "train-2.1", "train-2.10", "train-20.1", "train-3"})
+    store.insert_job_as({.id = id, .cluster = {"0badcafe"}, .reason = ""});
+  const auto ids_of = [&](const std::string& id) {
+    std::vector<std::string> ids;
+    for (const Job& job : store.jobs_of(id))
+      ids.push_back(job.id);
+    return ids;
+  };
+  CHECK(ids_of("train-1") == std::vector<std::string>{"train-1"});
+  CHECK(ids_of("train-2") == std::vector<std::string>{"train-2.10", "train-2.1"});
+  CHECK(ids_of("train-2.1") == std::vector<std::string>{"train-2.1"});
+  CHECK(ids_of("train-4").empty());
+}
+
 TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
   const TempDirectory temp;
   Store store(temp.path());

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/protocol/topology.hpp"
 #include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/join.hpp"
@@ -54,7 +53,7 @@ Json held_document(const std::vector<launcher::HeldParts>& held) {
   for (const launcher::HeldParts& parts : held)
     list.push_back({{"job", parts.job},
                     {"node", parts.node.value},
-                    {"cpus", agent::cpu_list(parts.cpus)},
+                    {"cpus", launcher::index_list(parts.cpus)},
                     {"gpus", parts.gpus}});
   return list;
 }

@@ -13,6 +13,7 @@
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/remote_target.hpp"
 #include "launcher/placement.hpp"
 #include "provision/lifecycle.hpp"
@@ -146,6 +147,7 @@ void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& st
   context.set_interrupt_hint("job " + job.id + " has not started");
   wait_for_turn(context, job, target.topologies);
   started.open.record.placement = job.record->placement;
+  started.open.record.choice.reset();
   const launcher::JobSpec& spec = started.open.record.spec;
   const bool has_lease = spec.engine == launcher::EngineKind::mpirun;
   context.set_interrupt_hint(
@@ -180,10 +182,12 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
                      .open = {.job = {}, .record = with_key(record), .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;
+  context.store().wait_longer(kWaitForOthers);
   context.store().atomically([&] {  // The job must not be visible before it has an owner.
     job = launcher::insert_job(context.store(), target.cluster.id, started.open.record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
     job.state = state::JobState::queued;
+    give_place(context, job);
     note_holders(context, job, target.topologies);
     context.store().update_job(job);
   });
@@ -222,7 +226,10 @@ launcher::JobRecord placed_on(Context& context, const RemoteTarget& target,
   auto placement = place_among(context, target.cluster, target.nodes, spec);
   if (provision::provider_info(target.cluster.provider).has_local_nodes)
     require_up(context, target.cluster, placement, is_stopped);  // Looking costs nothing.
-  return {.spec = std::move(spec), .placement = std::move(placement)};
+  auto choice = choice_among(target.nodes, spec);
+  launcher::JobRecord record{.spec = std::move(spec), .placement = std::move(placement)};
+  record.choice = std::move(choice);
+  return record;
 }
 
 NewJob new_job(Context& context, const RemoteTarget& target, const launcher::JobRecord& record) {
@@ -230,6 +237,7 @@ NewJob new_job(Context& context, const RemoteTarget& target, const launcher::Job
   job.cluster = target.cluster.id;
   job.state = state::JobState::queued;
   job.record = record;
+  give_place(context, job);
   give_parts(context, job, target.topologies);
   const launcher::Turn turn = turn_now(context, job);
   return {.record = turn.waits_for.empty() ? *job.record : record, .turn = turn};

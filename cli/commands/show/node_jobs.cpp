@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/protocol/topology.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::cli {
@@ -40,7 +39,7 @@ Json node_jobs_document(std::span<const NodeJob> jobs) {
     list.push_back({{"job", job.parts.job},
                     {"ranks", job.processes},
                     {"shared", job.sharing == launcher::Sharing::shared},
-                    {"cpus", agent::cpu_list(job.parts.cpus)},
+                    {"cpus", launcher::index_list(job.parts.cpus)},
                     {"gpus", job.parts.gpus}});
   return list;
 }
@@ -53,8 +52,8 @@ Json node_jobs_table(std::span<const NodeJob> jobs) {
   Json table = Json::array();
   for (const NodeJob& job : jobs) {
     Json row{{"job", job.parts.job}, {"ranks", job.processes}};
-    if (has_gpus) row["holds GPUs"] = agent::cpu_list(job.parts.gpus);
-    if (has_cpus) row["holds CPUs"] = agent::cpu_list(job.parts.cpus);
+    if (has_gpus) row["holds GPUs"] = launcher::index_list(job.parts.gpus);
+    if (has_cpus) row["holds CPUs"] = launcher::index_list(job.parts.cpus);
     table.push_back(std::move(row));
   }
   return table;

@@ -1,5 +1,6 @@
 // `job-follow`: sends a job's logs and outcomes on this node as frames on standard output.
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,16 +144,20 @@ class Follower {
 
   /// Returns the record of the job's end from the supervisor, or from a batch script, which has no
   /// `spec` beside it where each node has a home directory of its own. Returns a new one if the
-  /// supervisor has gone without writing it.
+  /// supervisor has gone without writing it, or the job was stopped before it began.
   std::optional<std::string> find_job_end() const {
     const auto& directory = options_.directory;
     if (auto status = read_file(directory / "status")) return status;
     if (!spec_) return std::nullopt;
-    if (!read_file(directory / "started") || !try_lock(directory / "lock")) return std::nullopt;
+    // A start that comes after this mark sees it, and does not run the job.
+    const bool is_stopped = std::filesystem::exists(directory / kStoppedMark);
+    const bool has_begun = std::filesystem::exists(directory / "started");
+    if (!has_begun && !is_stopped) return std::nullopt;
+    if (has_begun && !try_lock(directory / "lock")) return std::nullopt;
     if (auto status = read_file(directory / "status")) return status;  // It was written just now.
-    return to_text(JobEnd{.how = {.code = 0, .signal = 9},
+    return to_text(JobEnd{.how = {.code = 0, .signal = has_begun ? SIGKILL : SIGTERM},
                           .ended = now_ns(),
-                          .cause = StopCause::vanished,
+                          .cause = has_begun ? StopCause::vanished : StopCause::request,
                           .host = host_name(),
                           .reason = {}});
   }

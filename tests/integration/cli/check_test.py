@@ -272,6 +272,25 @@ def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
 
 
 @shared_cluster
+def test_processes_of_a_job_that_another_state_directory_started_are_not_leftovers(user):
+    name = user.two_nodes()
+    # The supervisor is on the first node alone, and has a lock on this file.
+    lock = "$HOME/.fastgpu/jobs/other-1.2/lock"
+    mark = "FASTGPU_JOB_ID=other-1.2"
+    apart = ">/dev/null 2>&1 </dev/null & echo"
+    on(user, 0, f"mkdir -p $(dirname {lock}); {mark} setsid flock {lock} sleep 600 {apart}")
+    on(user, 1, f"{mark} setsid sleep 600 {apart}")
+    try:
+        assert_equal(found(checked(user), "leftovers"), [])
+        on(user, 0, "pkill -x flock; pkill -f '^sleep 600'")
+        left = found(checked(user), "leftovers")
+        assert_in("job other-1.2, which does not run: sleep", left[0][2])
+    finally:
+        for node in (0, 1):
+            on(user, node, "pkill -f '^sleep 600'; rm -rf ~/.fastgpu/jobs/other-1.2")
+
+
+@shared_cluster
 def test_run_job_checks_first_if_asked(user):
     name = user.two_nodes()
     words = job_words(name, 2, ["echo", "it ran"], "wary", "--check")

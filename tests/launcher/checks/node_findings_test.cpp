@@ -338,6 +338,19 @@ TEST_CASE("processes of jobs that do not run are leftovers, and those of others 
   CHECK(lab.findings().size() == 3);  // Two jobs, and the files that none of them has.
 }
 
+TEST_CASE(
+    "a job of another state directory, whose supervisor is on another node, has no leftovers") {
+  SoundNodes lab;
+  const auto has_process = [](NodeHealth& s) {
+    s.processes = {{.pid = 12, .job = "other-1", .name = "python"}};
+    s.shared_files = 3;
+  };
+  lab.on_all(has_process);
+  CHECK(lab.findings().size() > 1);
+  lab.with([](NodeHealth& s) { s.running_jobs = {"other-1"}; });
+  CHECK(lab.findings().empty());
+}
+
 TEST_CASE("programs on the GPUs are found if no job of the record is there") {
   SoundNodes lab;
   lab.on_all(add_gpus).with([](NodeHealth& s) {

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "process/capture.hpp"
 #include "support/failure.hpp"
@@ -51,7 +53,8 @@ TEST_CASE("the lines of the script become facts, and a greeting before them is s
       "memlock\t8388608\ndisk\t/tmp\t4096\t100\t50\t10\t5\tno\ngpu_on_bus\t0000:3b:00.0\n"
       "gpu\t0\t550.54.15\t81559\tNVIDIA H100\necc\t0\t3\nremapped\t0\tYes\tNo\n"
       "xid\t79\tPCI:0000:3b:00\trest\nrdma\tmlx5_0\t1\t4: ACTIVE\t100 Gb/sec\tInfiniBand\t4000\n"
-      "process\t12\ttrain-1\tpython\ngpu_process\t13\t500\tpython3\nshared_memory\t/dev/shm/a\t7\n"
+      "process\t12\ttrain-1\tpython\njob_runs\ttrain-1\ngpu_process\t13\t500\tpython3\nshared_"
+      "memory\t/dev/shm/a\t7\n"
       "a word of a later version\t1\n"));
   CHECK(state.time.time_since_epoch() ==
         std::chrono::seconds(1'700'000'000) + std::chrono::milliseconds(250));
@@ -71,6 +74,7 @@ TEST_CASE("the lines of the script become facts, and a greeting before them is s
   CHECK(state.rdma.at(0).state == "ACTIVE");
   CHECK(state.rdma.at(0).sent == 4'000);
   CHECK(state.processes.at(0).job == "train-1");
+  CHECK(state.running_jobs == std::set<std::string>{"train-1"});
   CHECK(state.gpu_processes.at(0).memory == Bytes{500U << 20U});
   CHECK(state.shared_files == 1);
 }

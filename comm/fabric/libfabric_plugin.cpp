@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/fabric/plugin_offers.hpp"
+#include "comm/fabric/libfabric_offers.hpp"
 
 namespace fastgpu::comm::fabric {
 

@@ -1,4 +1,4 @@
-#include "comm/fabric/plugin_offers.hpp"
+#include "comm/fabric/libfabric_offers.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
