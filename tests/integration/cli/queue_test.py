@@ -2,10 +2,12 @@
 FASTGPU [TEST ...]
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import signal
+import sqlite3
 import sys
 import time
 
@@ -70,6 +72,40 @@ def test_jobs_wait_for_slots_in_their_order(user):
     assert_equal(words, ["urgent-1", "first-1", "second-1"], "the order")
 
 
+def states_on_record(user, name):
+    """Returns the states of jobs, by their ids, without asking any node."""
+    with contextlib.closing(sqlite3.connect(user.state / "state.db")) as database:
+        return dict(database.execute("SELECT id, state FROM jobs WHERE id GLOB ?", [f"{name}-*"]))
+
+
+def test_a_queued_job_starts_although_each_login_takes_seconds(user):
+    name = user.two_nodes()
+    user.run("exec", name, "--", "sh", "-c", "echo 'sleep 3' >>~/.bashrc")
+    detached(user, name, "first", 2, ["sleep", "4"])
+    detached(user, name, "second", 2, ["true"])
+    assert_true(
+        within(60, lambda: states_on_record(user, "second") == {"second-1": "running"}),
+        user.run("get", "jobs").out,
+    )
+
+
+def test_many_queued_jobs_all_run(user):
+    name = user.two_nodes()
+    detached(user, name, "holds", 2, ["sleep", "600"])
+    waiting = [user.start(*job_words(name, 1, ["true"], "many", "--detach")) for _ in range(24)]
+    for process in waiting:
+        _, err = process.communicate(timeout=60)
+        assert_equal(process.returncode, 0, err.decode())
+    assert_equal(list(states_on_record(user, "many").values()), ["queued"] * 24)
+    user.run("cancel", "job", "holds")
+    begun = {"running", "succeeded"}  # The end of the last ones is recorded when somebody asks.
+    assert_true(
+        within(120, lambda: set(states_on_record(user, "many").values()) <= begun),
+        user.run("get", "jobs").out,
+    )
+    user.run("wait", "job", *states_on_record(user, "many"), timeout=60)
+
+
 def test_an_attached_job_waits_and_can_be_given_up(user):
     name = user.two_nodes()
     detached(user, name, "holds", 2, ["sleep", "600"])
@@ -93,6 +129,47 @@ def test_an_attached_job_waits_and_can_be_given_up(user):
     assert_in(b"ran", out)
     assert_less(time.monotonic() - began, 40)
     assert_equal(state_of(user, "killed-1"), "lost")
+
+
+def nodes_of(user, job):
+    """Returns the nodes on which a job has, or would have, ranks."""
+    shown = json.loads(user.run("describe", "job", job, "-o", "json").out)
+    return [node["name"] for node in shown["spec"]["nodes"]]
+
+
+def test_jobs_that_start_at_one_moment_have_different_free_nodes(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "until test -e /root/go; do sleep 0.1; done"]
+    jobs = [user.start(*job_words(name, 1, program, "same", "--launcher", "plain")) for _ in "12"]
+    both = ("same-1", "same-2")
+    ran = within(30, lambda: all(state_of(user, job) == "running" for job in both))
+    user.run("exec", name, "--", "touch", "/root/go")
+    for job in jobs:
+        _, err = job.communicate(timeout=30)
+        assert_equal(job.returncode, 0, err.decode())
+    assert_true(ran, "one waited for the other, although a node was free")
+    assert_equal(
+        sorted(node for job in both for node in nodes_of(user, job)), [f"{name}-0", f"{name}-1"]
+    )
+
+
+def test_a_queued_job_goes_where_a_node_becomes_free_first(user):
+    name = user.two_nodes()
+    for i in "01":
+        program = ["sh", "-c", f"until test -e /root/go{i}; do sleep 0.1; done"]
+        detached(user, f"{name}/{i}", f"holds{i}", 1, program, "--launcher", "plain")
+    said = detached(user, name, "free", 1, ["sleep", "3"], "--launcher", "plain")
+    assert_in("holds0-1", said)
+    assert_in("holds1-1", said)
+    # A choice among nodes that the user has named is one, too; --check has looked at one node.
+    detached(user, f"{name}/0", "bound", 1, ["true"], "--launcher", "plain")
+    user.run("exec", f"{name}/1", "--", "touch", "/root/go1")
+    user.run("wait", "job", "free", timeout=60)
+    assert_equal(nodes_of(user, "free-1"), [f"{name}-1"])
+    assert_equal(state_of(user, "bound-1"), "queued")
+    user.run("exec", f"{name}/0", "--", "touch", "/root/go0")
+    user.run("wait", "job", "bound", timeout=60)
+    assert_equal(nodes_of(user, "bound-1"), [f"{name}-0"])
 
 
 def test_a_queued_job_ends_with_its_cluster(user):
