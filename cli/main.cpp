@@ -7,12 +7,14 @@
 #include <array>
 #include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/caught.hpp"
 #include "base/utf8.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/signals.hpp"
@@ -98,6 +100,10 @@ int guarded_run(const std::vector<std::string>& words, Context& context) {
   } catch (const std::bad_alloc&) {
     report(context.ui(), {ErrorKind::capacity, "out of memory"}, format(), context.job());
     return exit_code(ErrorKind::capacity);
+  } catch (const std::filesystem::filesystem_error& e) {
+    const Error error = filesystem_failure(e);
+    report(context.ui(), error, format(), context.job());
+    return exit_code(error.kind());
   } catch (const std::exception& e) {
     report(context.ui(),
            {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, format(),

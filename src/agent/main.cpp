@@ -3,16 +3,20 @@
 
 #include <array>
 #include <cstdio>
+#include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/files/disk.hpp"
 #include "agent/files/receive.hpp"
 #include "agent/files/send.hpp"
 #include "agent/guard/node_activity.hpp"
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
+#include "base/caught.hpp"
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "transfer/transfer_libraries.hpp"
@@ -136,6 +140,20 @@ bool is_long(std::string_view call) {
   return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
 }
 
+/// Returns the error for a call that failed with `error`: a call that needs a job's folder fails in
+/// many ways where the folder is missing, but for one cause.
+Error explained(const std::vector<std::string>& words, const Error& error) try {
+  const bool is_of_job = words.size() > 1 && (words[0].starts_with("job-") || words[0] == "rank") &&
+                         words[1].find(".fastgpu/jobs/") != std::string::npos;
+  if (!is_of_job) return error;
+  const std::filesystem::path folder = below_home(words[1]);
+  if (std::filesystem::exists(folder)) return error;
+  return {error.kind(), "the folder of job " + folder.filename().string() + ", ~/.fastgpu/jobs/" +
+                            folder.filename().string() + ", was removed while the job was in use"};
+} catch (const std::exception&) {
+  return error;
+}
+
 int run(const std::vector<std::string>& words) {
   if (words.empty()) return show_usage();
   if (is_contact(words[0])) note_contact();
@@ -152,10 +170,10 @@ int main(int argc, char** argv) try {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // A write beyond the limit on file sizes then fails with EFBIG.
   return fastgpu::agent::run({argv + 1, argv + argc});
-} catch (const fastgpu::Error& e) {
-  std::fprintf(stderr, "%s\n", e.what());
-  return fastgpu::agent::exit_code(e.kind());
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "fastgpu-agent: %s\n", e.what());
-  return 1;
+} catch (const std::exception&) {
+  const fastgpu::Error error =
+      fastgpu::agent::explained({argv + 1, argv + argc}, fastgpu::caught_error());
+  const bool is_bug = error.kind() == fastgpu::ErrorKind::internal;
+  std::fprintf(stderr, "%s%s\n", is_bug ? "fastgpu-agent: " : "", error.what());
+  return fastgpu::agent::exit_code(error.kind());
 }

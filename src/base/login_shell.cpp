@@ -5,6 +5,9 @@
 namespace fastgpu {
 namespace {
 
+constexpr std::string_view kEnsureHome =
+    "case $HOME in /*) ;; *) eval HOME=~$(id -un); export HOME ;; esac; ";
+
 /// Returns true for a byte that every login shell leaves unchanged between single quotes. This
 /// excludes the quote itself, fish's backslash, csh's '!' and newline, and bytes that a locale may
 /// not know.
@@ -27,9 +30,10 @@ std::string as_octal(char c) {
 }  // namespace
 
 std::string login_shell_command(std::string_view script) {
-  std::string text(script);
+  std::string text(kEnsureHome);
+  text += script;
   if (!std::ranges::all_of(script, is_same_in_quotes)) {
-    text = "eval \"$(printf %b \"";
+    text = std::string(kEnsureHome) + "eval \"$(printf %b \"";
     for (const char c : script)
       text += is_same_in_both_quotes(c) ? std::string(1, c) : as_octal(c);
     text += "\")\"";

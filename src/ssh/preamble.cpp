@@ -17,6 +17,10 @@ std::string new_mark() {
   return "fastgpu-" + random_hex(16);
 }
 
+std::string print_marks(const std::string& out, const std::string& err) {
+  return "echo >&2; echo " + err + " >&2; echo; echo " + out + "; ";
+}
+
 std::string_view Preamble::behind(std::string_view piece) {
   if (!ended_) {
     const std::size_t before = recent_.size();

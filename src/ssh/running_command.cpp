@@ -21,19 +21,18 @@ constexpr auto kReconnectPause = 100ms;
 /// way, may have forgotten it.
 constexpr auto kIdleTimeout = 3s;
 
-/// Returns a script that first writes the mark to both outputs, to separate the answer from the
-/// output of startup files. The mark goes to stderr first, so that it does not follow the other
-/// mark if both outputs are one stream.
+/// Returns a script that first writes the marks to both outputs, to separate the answer from the
+/// output of startup files.
 ///
 /// OpenSSH's client does not report the signal that ended a command. For such hosts, an outer shell
 /// turns the signal into a status.
-std::string marked(const Task& task, const std::string& mark) {
+std::string marked(const Task& task, const std::string& out_mark, const std::string& err_mark) {
   // The outer shell must not report that the inner one was killed.
   const std::string script =
       task.host.openssh
           ? "exec 3>&2 2>/dev/null; /bin/sh -c " + shell_quote(task.command) + " 2>&3 3>&-; exit $?"
           : task.command;
-  return login_shell_command("echo " + mark + " >&2; echo " + mark + "; " + script);
+  return login_shell_command(print_marks(out_mark, err_mark) + script);
 }
 
 Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) {
@@ -52,8 +51,8 @@ RunningCommand::RunningCommand(const Task& task, const RunOptions& options,
       idle_(idle),
       connect_until_(after(now, timeouts.connect)),
       run_until_(after(now, options.timeout)),
-      output_{Output::out, task.on_stdout, Preamble(mark_)},
-      errors_{Output::err, task.on_stderr, Preamble(mark_)} {}
+      output_{Output::out, task.on_stdout, Preamble(out_mark_)},
+      errors_{Output::err, task.on_stderr, Preamble(err_mark_)} {}
 
 pollfd RunningCommand::wanted() const {
   return link_ ? link_->wanted() : pollfd{-1, 0, 0};
@@ -139,7 +138,7 @@ bool RunningCommand::connect(time_point now) {
 }
 
 std::unique_ptr<Link> RunningCommand::new_link(time_point now) {
-  std::string line = marked(task_, mark_);
+  std::string line = marked(task_, out_mark_, err_mark_);
   if (task_.host.openssh)
     return std::make_unique<OpenSshLink>(task_.host, std::move(line), timeouts_.connect);
   std::unique_ptr<Connection> connection;
@@ -205,8 +204,12 @@ bool RunningCommand::pump_output(Stream& stream, std::span<char> scratch) {
     const std::size_t size = link_->read(stream.id, scratch);
     if (size == 0) return false;
     moved_at_ = std::chrono::steady_clock::now();
+    const bool had_begun = output_.preamble.ended();
     pass(stream, stream.preamble.behind({scratch.data(), size}));
-    if (output_.preamble.ended()) begin_until_ = time_point::max();
+    if (had_begun || !output_.preamble.ended()) continue;
+    begin_until_ = time_point::max();
+    if (output_.preamble.text().find("\n" + err_mark_) != std::string::npos)
+      wind_down(one_stream(), moved_at_);
   }
   return true;
 }
@@ -225,6 +228,9 @@ void RunningCommand::pass(Stream& stream, std::string_view piece) {
 
 void RunningCommand::pump_input() {
   if (input_closed_) return;
+  // A start-up file that reads would get what is for the command.
+  const bool has_begun = output_.preamble.ended() || why_;
+  if (task_.next_input && !has_begun) return;
   for (int turn = 0; turn < kTurn; ++turn) {
     if (!link_->can_write()) return;
     if (input_at_ == input_.size() && !refill_input()) return;
@@ -316,8 +322,17 @@ Error RunningCommand::not_begun() const {
   return {ErrorKind::timeout,
           place(task_.host) + ": the login shell of " + task_.host.user +
               " has not begun our command within " + to_string(timeouts_.answer) +
-              " (FASTGPU_ANSWER_TIMEOUT): one of its start-up files may be waiting" +
+              " (FASTGPU_ANSWER_TIMEOUT): one of its start-up files, such as ~/.bashrc, may be "
+              "waiting, or reading the standard input" +
               (said.empty() ? "" : "; it printed: " + said)};
+}
+
+/// Returns the error for a shell whose two outputs are one.
+Error RunningCommand::one_stream() const {
+  return link_->error(ErrorKind::denied,
+                      "a start-up file of the login shell of " + task_.host.user +
+                          ", such as ~/.bashrc, sends the standard error to the standard output "
+                          "(`exec 2>&1`): let it do so in interactive shells only");
 }
 
 Error RunningCommand::too_silent() const {

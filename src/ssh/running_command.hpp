@@ -74,6 +74,7 @@ class RunningCommand {
   time_point silent_until() const;
   Error too_late() const;
   Error not_begun() const;
+  Error one_stream() const;
   Error too_silent() const;
   Error too_long() const;
   Error not_run(const Exit& exit) const;
@@ -92,7 +93,8 @@ class RunningCommand {
   time_point reconnect_at_ = time_point::max();
   time_point grace_until_ = time_point::max();
   time_point idle_until_ = time_point::max();
-  std::string mark_ = new_mark();
+  std::string out_mark_ = new_mark();
+  std::string err_mark_ = new_mark();
   std::string line_;  // The command line for the login shell.
   Stream output_;
   Stream errors_;

@@ -1,5 +1,6 @@
 #include "state/sqlite.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 
 namespace fastgpu::state::sqlite {
 namespace {
@@ -35,6 +37,14 @@ int errno_of(int code, sqlite3* connection) {
   return kept == 0 && code == SQLITE_IOERR_WRITE && is_limited ? EFBIG : kept;
 }
 
+/// Returns EMFILE or ENFILE if this process has no two descriptors left, else 0. SQLite takes
+/// shared memory that it cannot open for locked.
+int lack_of_descriptors() noexcept {
+  const UniqueFd one(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd other(one ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
+  return !other && (errno == EMFILE || errno == ENFILE) ? errno : 0;
+}
+
 /// Returns the error for a failure, with a remedy.
 Error error_of(int code, sqlite3* connection, const std::filesystem::path& file) {
   const int primary = code & 0xff;
@@ -48,7 +58,10 @@ Error error_of(int code, sqlite3* connection, const std::filesystem::path& file)
   if (is_denied(code, error_number))
     return {ErrorKind::denied, "the state database " + path + " is read-only: make it and its " +
                                    "directory writable, or set FASTGPU_STATE_DIR"};
-  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+  const bool is_locked = primary == SQLITE_BUSY || primary == SQLITE_LOCKED;
+  if (const int lack = is_locked ? lack_of_descriptors() : 0; lack != 0)
+    return system_error("the state database " + path, lack);
+  if (is_locked)
     return {ErrorKind::conflict, "other processes have been writing to the state database " + path +
                                      " for too long: try again when they are done"};
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
@@ -187,6 +200,7 @@ void SqliteConnection::empty_log() {
 int SqliteConnection::go_on_waiting(void* waiting, int waited_before) {
   Waiting& wait = *static_cast<Waiting*>(waiting);
   const auto now = std::chrono::steady_clock::now();
+  if (waited_before == 0 && lack_of_descriptors() != 0) return 0;
   if (waited_before == 0) wait.since = now;
   if (now - wait.since >= wait.limit) return 0;
   const auto ticks = static_cast<std::uint64_t>(now.time_since_epoch().count());

@@ -3,7 +3,7 @@
 # the home directory, the program goes into another directory that only this user can access, and a link leads there.
 # shellcheck shell=sh
 # shellcheck disable=SC2154,SC2015   # Set in front of the script; `continue` is right after any failure.
-umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$
+umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$(uname -n).$$  # Nodes may share the directory, and process ids.
 mkdir -p "$d" && chmod 700 "$HOME/.fastgpu" "$d" && : >"$t" || exit 11
 trap 'rm -f "$t"' 0; trap 'exit 1' 1 2 15
 cat >"$t" || exit 12

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,9 +110,18 @@ TEST_CASE("an alias of a start-up file changes no command") {
 }
 
 TEST_CASE("a command of plain words can be read") {
-  CHECK(login_shell_command("exec uname -m") == "ex''ec /bin/sh -c 'exec uname -m'");
-  CHECK(login_shell_command("test \"$x\" && exec y") ==
-        "ex''ec /bin/sh -c 'test \"$x\" && exec y'");
+  CHECK(login_shell_command("exec uname -m").ends_with("; exec uname -m'"));
+  CHECK(login_shell_command("test \"$x\" && exec y").ends_with("; test \"$x\" && exec y'"));
+}
+
+TEST_CASE("a command has the home directory of its account if the start-up files left none") {
+  const std::string shown = login_shell_command("echo $HOME");
+  const passwd* const account = ::getpwuid(::getuid());
+  REQUIRE(account != nullptr);
+  const std::string home = account->pw_dir;
+  for (const std::string start_up : {"unset HOME\n", "export HOME=\n", "export HOME=here\n"})
+    CHECK(by_shell({"sh"}, start_up + shown).first == home + "\n");
+  CHECK(by_shell({"sh"}, "export HOME=/elsewhere\n" + shown).first == "/elsewhere\n");
 }
 
 TEST_SUITE_END();

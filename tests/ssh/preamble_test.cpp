@@ -19,13 +19,17 @@ TEST_CASE("what comes before the mark is kept apart, however the stream is cut")
   for (std::size_t size = 1; size < 40; ++size) {
     CAPTURE(size);
     Preamble noisy("MARK-1");
-    CHECK(behind("Welcome\nMARK- MARMARK-1\nanswer\nMARK-1\n", size, noisy) == "answer\nMARK-1\n");
+    CHECK(behind("Welcome\nMARK- MAR\nMARK-1\nanswer\nMARK-1\n", size, noisy) ==
+          "answer\nMARK-1\n");
     CHECK(noisy.text() == "Welcome\nMARK- MAR");
     Preamble quiet("MARK-1");
-    CHECK(behind("MARK-1\n", size, quiet).empty());
+    CHECK(behind("\nMARK-1\n", size, quiet).empty());
     CHECK(quiet.ended());
     Preamble terminal("MARK-1");
-    CHECK(behind("MARK-1\r\n\nx", size, terminal) == "\nx");
+    CHECK(behind("\r\nMARK-1\r\n\nx", size, terminal) == "\nx");
+    Preamble tracing("MARK-1");
+    CHECK(behind("+ sh -c 'echo MARK-1; run'\n+ echo MARK-1\n\nMARK-1\nx", size, tracing) == "x");
+    CHECK(tracing.text() == "+ sh -c 'echo MARK-1; run'\n+ echo MARK-1\n");
   }
 }
 

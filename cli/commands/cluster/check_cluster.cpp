@@ -29,7 +29,8 @@ std::string skipped_text(const CheckReport& report) {
 }
 
 int run(Context& context, const CheckClusterOptions& options) {
-  const RemoteTarget target = running_nodes(context, options.target, Access::inspect);
+  const RemoteTarget target =
+      running_nodes(context, options.target, Access::inspect, Absent::noted);
   const CheckReport report = check_cluster(context, target);
   if (!report.findings.empty() || !context.ui().for_people()) context.ui().show(view_of(report));
   const auto done = std::ranges::count_if(

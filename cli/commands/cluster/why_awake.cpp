@@ -70,7 +70,8 @@ void add_rows(View& view, const NodeName& name, const agent::NodeWatch& watch) {
 }
 
 int run(Context& context, const WhyAwakeOptions& options) {
-  const RemoteTarget target = running_nodes(context, options.target, Access::inspect);
+  const RemoteTarget target =
+      running_nodes(context, options.target, Access::inspect, Absent::noted);
   const Watches watches =
       launcher::watch_nodes(context.ssh(), target.hosts, context.agent(), context.cancel());
   View view;

@@ -1,10 +1,15 @@
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/contains.hpp"
+#include "base/error.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env/env_tools.hpp"
 #include "cli/commands/env/found_environments.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "envs/environments/node_status.hpp"
 
 namespace fastgpu::cli {
@@ -38,11 +43,15 @@ void show(View& view, const EnvCluster& cluster, const FoundEnvironments& found)
   }
 }
 
-/// Adds the cluster's environments to the view. Reports one failure for each node that does not
-/// answer. Returns the exit code.
-int look(Context& context, const EnvCluster& cluster, View& view) {
-  FoundEnvironments found;
-  std::vector<std::pair<NodeName, Error>> failures;
+/// The answers of the nodes of a cluster.
+struct Found {
+  FoundEnvironments environments{};
+  std::vector<std::pair<NodeName, Error>> failures{};  ///< One for each node without an answer.
+};
+
+Found look(const EnvCluster& cluster) {
+  Found all;
+  auto& [found, failures] = all;
   PrefixQueue prefixes = cluster.prefixes();
   while (const auto prefix = prefixes.next()) {
     if (found.reports_of(*prefix) == cluster.hosts().size()) continue;
@@ -55,9 +64,13 @@ int look(Context& context, const EnvCluster& cluster, View& view) {
       }
     }
   }
-  const int code = report_failures(context, failures);
-  show(view, cluster, found);
-  return code;
+  return all;
+}
+
+bool runs(Context& context, const std::string& name) {
+  return std::ranges::any_of(context.store().clusters(), [&](const state::Cluster& cluster) {
+    return cluster.name.value == name && cluster.state == state::ClusterState::running;
+  });
 }
 
 std::vector<std::string> clusters_to_look_at(Context& context, const EnvListOptions& options) {
@@ -76,9 +89,20 @@ int run(Context& context, const EnvListOptions& options) {
   view.table.columns = {{"NAME"},    {"CLUSTER"}, {"NODES"},       {"STATE"},
                         {"VERSION"}, {"ACTIVE"},  {"PREFIX", true}};
   int code = 0;
+  const bool is_named = !options.target.cluster.empty();
   for (const std::string& name : clusters_to_look_at(context, options)) {
-    const EnvCluster cluster(context, {.cluster = name, .prefix = options.target.prefix});
-    code = std::max(code, look(context, cluster, view));
+    // Another process may delete a cluster after it was listed.
+    const auto is_gone = [&] { return !is_named && !runs(context, name); };
+    try {
+      const EnvCluster cluster(context, {.cluster = name, .prefix = options.target.prefix},
+                               Absent::noted);
+      const Found found = look(cluster);
+      if (is_gone()) continue;
+      code = std::max(code, report_failures(context, found.failures));
+      show(view, cluster, found.environments);
+    } catch (const Error&) {
+      if (!is_gone()) throw;
+    }
   }
   context.ui().show(view);
   return code;

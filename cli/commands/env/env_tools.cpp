@@ -44,8 +44,9 @@ Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
   return cluster;
 }
 
-EnvCluster::EnvCluster(Context& context, const EnvTarget& target)
-    : EnvCluster(context, running_nodes(context, usual_cluster(context, target.cluster, "env"))) {
+EnvCluster::EnvCluster(Context& context, const EnvTarget& target, Absent absent)
+    : EnvCluster(context, running_nodes(context, usual_cluster(context, target.cluster, "env"),
+                                        Access::modify, absent)) {
   given_prefix_ = target.prefix;
 }
 

@@ -33,7 +33,7 @@ void describe_named_environment(Arguments& arguments, std::string& name, EnvTarg
 /// The running nodes of a cluster, and the record of its environments.
 class EnvCluster {
  public:
-  EnvCluster(Context& context, const EnvTarget& target);
+  EnvCluster(Context& context, const EnvTarget& target, Absent absent = Absent::refused);
   EnvCluster(Context& context, RemoteTarget target);
 
   /// Locks the cluster for changes until the object ends, and reads the record again. Throws

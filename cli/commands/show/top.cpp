@@ -184,7 +184,7 @@ bool has_job_in_kubernetes(Context& context) {
 
 /// Returns the nodes to show; none for the jobs in Kubernetes.
 RemoteTarget wanted_target(Context& context, const std::string& text) {
-  if (!text.empty()) return running_nodes(context, text, Access::inspect);
+  if (!text.empty()) return running_nodes(context, text, Access::inspect, Absent::noted);
   if (has_job_in_kubernetes(context)) return {.cluster = {}, .nodes = {}, .hosts = {}};
   throw Error(ErrorKind::usage,
               "top: the cluster is missing, and no job runs in Kubernetes: fastgpu top demo");

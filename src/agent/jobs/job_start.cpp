@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "agent/jobs/supervisor.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/caught.hpp"
 #include "base/files.hpp"
 #include "base/pipe.hpp"
 
@@ -79,12 +81,10 @@ Error read_error(std::string_view bytes) {
   try {
     leave_connection();
     take_over(directory, plan, ready);
-  } catch (const Error& e) {
+  } catch (const std::exception&) {
+    const Error error = caught_error();
     code = 1;
-    if (ready) write_all(ready.get(), to_bytes(e.kind(), e.what()));
-  } catch (const std::exception& e) {
-    code = 1;
-    if (ready) write_all(ready.get(), to_bytes(ErrorKind::local, e.what()));
+    if (ready) write_all(ready.get(), to_bytes(error.kind(), error.what()));
   }
   ::_exit(code);
 }

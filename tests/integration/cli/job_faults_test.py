@@ -286,6 +286,39 @@ def memory_limit(node, limit):
 
 
 @shared_cluster
+def test_a_job_whose_folder_its_program_removes_says_so(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "rm -rf ~/.fastgpu/jobs/*; sleep 3"]
+    done = user.run(*job_words(name, 1, program, "tidy"), code=None, timeout=60)
+    assert_in("the folder of job tidy-1", done.err)
+    assert_in("was removed while the job was in use", done.err)
+    assert_not_in("filesystem", done.err)
+    user.run("delete", "job", "tidy-1", "--yes", code=None)
+
+
+@shared_cluster
+def test_commands_that_look_go_on_with_the_nodes_that_run(user):
+    """While a node comes or goes; a command that runs something there does not begin."""
+    name = user.two_nodes()
+    change = "UPDATE nodes SET state = ? WHERE name = ?"
+    for state, reason in (("creating", "creation"), ("deleting", "deletion")):
+        with contextlib.closing(sqlite3.connect(user.state / "state.db")) as records:
+            records.execute(change, (state, f"{name}-1"))
+            records.commit()
+            try:
+                for words in (["top", name, "--once"], ["why-awake", name], ["env", "list"]):
+                    done = user.run(*words)
+                    assert_in(f"without {name}-1: the {reason} of {name}-1 was", done.err)
+                shown = json.loads(user.run("top", name, "--once", "-o", "json").out)
+                assert_equal([node["name"] for node in shown["nodes"]], [f"{name}-0"])
+                user.refused(["top", f"{name}/1", "--once"], 6, f"{name}-1 was interrupted")
+                user.refused(["exec", name, "--", "true"], 6, f"{name}-1 was interrupted")
+            finally:
+                records.execute(change, ("running", f"{name}-1"))
+                records.commit()
+
+
+@shared_cluster
 def test_a_rank_that_the_kernel_kills_for_the_memory_of_its_node_is_named(user):
     name = user.two_nodes()
     with memory_limit(NodeInside(f"{name}-1"), 300 << 20) as is_limited:

@@ -282,6 +282,43 @@ def test_a_path_without_the_programs_of_the_system_is_named(lab):
     lab.check_nothing_known()
 
 
+def test_start_up_files_may_show_commands_and_lose_the_home(lab):
+    texts = {
+        "trap": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG\n",
+        "trace": "set -x; set -v\n",
+        "homeless": "unset HOME USER LOGNAME\n",
+    }
+    hosts = []
+    for number, (name, text) in enumerate(texts.items()):
+        hosts.append(
+            lab.host(name, f"{static_lab.NETWORK}.{60 + number}", network=True, shell="/bin/bash")
+        )
+        (hosts[-1].home / ".bashrc").write_text(text)
+    lab.create(*(host.entry() for host in hosts))
+    for host in hosts:
+        done = lab.run("exec", f"lab/{host.name}", "--", "echo", "hello")
+        assert_equal([done.stdout, done.stderr], [f"{host.name}: hello\n", ""])
+    job = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "hostname")
+    assert_equal(sorted(line.split()[1] for line in job.stdout.splitlines()), sorted(texts))
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_start_up_files_that_read_or_join_the_outputs_are_named(lab):
+    one = lab.host("one", "127.0.0.2", shell="/bin/bash")
+    for text, said in (
+        ("exec 2>&1\n", "sends the standard error to the standard output"),
+        ("read -p 'Project? ' project\n", "reading the standard input"),
+    ):
+        (one.home / ".bashrc").write_text(text)
+        refused = lab.create(one.entry(), code=None, environment={"FASTGPU_ANSWER_TIMEOUT": "3s"})
+        assert_false(refused.returncode == 0, refused.stdout)
+        assert_in(said, refused.stderr)
+        assert_in("login shell of root", refused.stderr)
+        assert_in("~/.bashrc", refused.stderr)
+        assert_not_in("damaged", refused.stderr)
+        lab.check_nothing_known()
+
+
 def test_the_agent_is_put_elsewhere_where_the_home_starts_no_programs(lab):
     one = lab.host("one", "127.0.0.2")
     subprocess.run(
