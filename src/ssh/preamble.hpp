@@ -30,7 +30,8 @@ class Preamble {
   const std::string& text() const noexcept { return text_; }
 
  private:
-  std::string mark_;    // With the end of the line before.
+  // The mark with the end of the line before.
+  std::string mark_;
   std::string recent_;  // The last bytes of the output, at most as many as the mark has.
   std::string text_;
   bool ended_ = false;

@@ -186,7 +186,8 @@ void IdleWatch::observe() {
 
 /// Counts what the log has more than before.
 void IdleWatch::look_at(Log& log) {
-  constexpr std::uint64_t kMostNotices = 64UL * 1024;  // More than that is no waiting.
+  // More than that is no waiting.
+  constexpr std::uint64_t kMostNotices = 64UL * 1024;
   std::error_code none;
   const auto size = std::filesystem::file_size(log.path, none);
   if (none || size == log.size) return;

@@ -41,7 +41,8 @@ class IdleClock {
     Activity activity{};
   };
   std::chrono::milliseconds span_;
-  std::deque<Observation> seen_;  ///< Since the last activity; the first one is the span's begin.
+  /// The observations since the last activity. The span begins with the first one.
+  std::deque<Observation> seen_;
   Time active_at_{};
 };
 
@@ -84,7 +85,8 @@ class IdleWatch {
   struct Log {
     std::filesystem::path path;
     std::uint64_t size = 0;
-    std::uint64_t output = 0;  ///< The bytes without notices.
+    /// The bytes without notices.
+    std::uint64_t output = 0;
   };
 
   void observe();

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr const char* kGroups = "/sys/fs/cgroup";
 constexpr std::string_view kCount = "oom_kill ";
 constexpr std::chrono::milliseconds kBetweenLooks{1'000};
-constexpr std::chrono::milliseconds kSignalFollows{1'000};  ///< After the count has risen.
+/// The time from the rise of the count to the signal, at most.
+constexpr std::chrono::milliseconds kSignalFollows{1'000};
 
 /// Returns the content; absent if the file cannot be read. The size of such files is unknown.
 std::optional<std::string> event_text(const fs::path& file) {
@@ -65,8 +66,10 @@ std::vector<fs::path> memory_event_files(std::string_view cgroups) {
 }
 
 bool is_being_killed(std::string_view stat, std::string_view status) {
-  constexpr std::size_t kFlagsField = 6;  // After the name: state, parent, group, and so on.
-  constexpr std::uint64_t kExiting = 4;   // PF_EXITING of the kernel.
+  // The fields after the name are state, parent, group, and so on.
+  constexpr std::size_t kFlagsField = 6;
+  // PF_EXITING of the kernel.
+  constexpr std::uint64_t kExiting = 4;
   const auto end_of_name = stat.rfind(')');
   if (end_of_name == std::string_view::npos) return true;
   const auto fields = split_words(stat.substr(end_of_name + 1));
@@ -98,7 +101,8 @@ MemoryWatch::MemoryWatch(pid_t program, const fs::path& group) : program_(progra
     const auto text = event_text(counts);
     if (text && text->find(kCount) != std::string::npos) {
       file_ = counts;
-      return;  // The group is new: its count began with the program.
+      // The group is new: its count began with the program.
+      return;
     }
   }
   for (const fs::path& file : memory_event_files(event_text("/proc/self/cgroup").value_or(""))) {
