@@ -1,6 +1,7 @@
 #include "comm/fusion/gradient_table.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -11,6 +12,9 @@
 
 namespace fastgpu::comm {
 namespace {
+
+/// The beginning of the names of what the library exchanges of its own among the gradients.
+constexpr std::string_view kOwnNames = "fastgpu_comm.";
 
 constexpr std::size_t kLongestName = 65535;
 constexpr std::size_t kMostDimensions = 255;
@@ -39,6 +43,39 @@ GradientInfo read_info(WireReader& reader) {
   for (std::uint64_t& length : info.shape)
     length = reader.get<std::uint64_t>();
   return info;
+}
+
+using GradientInfos = std::vector<const GradientInfo*>;
+
+GradientInfos all_of(const GradientTable& table) {
+  GradientInfos all;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    all.push_back(&table[{i}]);
+  return all;
+}
+
+/// Returns the gradients without those that the library has added.
+GradientInfos of_program(const GradientTable& table) {
+  GradientInfos own = all_of(table);
+  std::erase_if(own, [](const GradientInfo* each) { return each->name.starts_with(kOwnNames); });
+  return own;
+}
+
+std::optional<std::string> first_difference(const GradientInfos& mine,
+                                            const GradientInfos& theirs) {
+  const std::size_t both = std::min(mine.size(), theirs.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    if (*mine[i] == *theirs[i]) continue;
+    if (describe(*mine[i]) != describe(*theirs[i]))
+      return "gradient number " + std::to_string(i) + " is " + describe(*theirs[i]) + ", not " +
+             describe(*mine[i]);
+    return "gradient '" + printable(mine[i]->name) + "' has priority " +
+           std::to_string(theirs[i]->priority) + ", not " + std::to_string(mine[i]->priority);
+  }
+  if (mine.size() == theirs.size()) return std::nullopt;
+  const GradientInfos& longer = mine.size() > both ? mine : theirs;
+  return std::to_string(theirs.size()) + " gradients, not " + std::to_string(mine.size()) + ": " +
+         (mine.size() > both ? "missing " : "also ") + describe(*longer[both]);
 }
 
 }  // namespace
@@ -113,19 +150,9 @@ GradientTable decode_table(std::span<const std::byte> message) try {
 
 std::optional<std::string> first_difference(const GradientTable& mine,
                                             const GradientTable& theirs) {
-  const std::size_t both = std::min(mine.size(), theirs.size());
-  for (std::size_t i = 0; i < both; ++i) {
-    if (mine[{i}] == theirs[{i}]) continue;
-    if (describe(mine[{i}]) != describe(theirs[{i}]))
-      return "gradient number " + std::to_string(i) + " is " + describe(theirs[{i}]) + ", not " +
-             describe(mine[{i}]);
-    return "gradient '" + printable(mine[{i}].name) + "' has priority " +
-           std::to_string(theirs[{i}].priority) + ", not " + std::to_string(mine[{i}].priority);
-  }
-  if (mine.size() == theirs.size()) return std::nullopt;
-  const GradientTable& longer = mine.size() > both ? mine : theirs;
-  return std::to_string(theirs.size()) + " gradients, not " + std::to_string(mine.size()) + ": " +
-         (mine.size() > both ? "missing " : "also ") + describe(longer[{both}]);
+  // What the library adds follows from the gradients of the program, whose number says more.
+  auto found = first_difference(of_program(mine), of_program(theirs));
+  return found ? found : first_difference(all_of(mine), all_of(theirs));
 }
 
 std::string describe(const GradientInfo& info) {

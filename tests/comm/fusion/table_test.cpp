@@ -69,6 +69,18 @@ TEST_CASE("whatever differs is seen in the hash, and said first") {
   CHECK(difference(longer) == "4 gradients, not 3: also float32 [] 'more'");
 }
 
+TEST_CASE("what the library adds is named only if the gradients of the program are the same") {
+  GradientTable mine = small_table();
+  GradientTable longer = small_table();
+  longer.add({.name = "more"});
+  mine.add({.name = "fastgpu_comm.presence", .shape = {10}});
+  longer.add({.name = "fastgpu_comm.presence", .shape = {12}});
+  CHECK(first_difference(mine, longer) == "4 gradients, not 3: also float32 [] 'more'");
+  CHECK(first_difference(longer, mine) == "3 gradients, not 4: missing float32 [] 'more'");
+  CHECK(first_difference(mine, small_table()) ==
+        "3 gradients, not 4: missing float32 [10] 'fastgpu_comm.presence'");
+}
+
 TEST_SUITE_END();
 
 }  // namespace
