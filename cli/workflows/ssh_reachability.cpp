@@ -25,9 +25,10 @@ constexpr milliseconds kStorageLimit{15 * 60'000};  // Includes the installation
 Error explained(const state::Cluster& cluster, const Error& e) {
   if (!provision::provider_info(cluster.provider).needs_hosts_file || e.kind() != ErrorKind::denied)
     return e;
-  return {e.kind(), std::string(e.what()) +
-                        ", although it is in ~/.ssh/authorized_keys there: does its sshd read that "
-                        "file (AuthorizedKeysFile)?"};
+  return {e.kind(),
+          std::string(e.what()) +
+              ", although it is in ~/.ssh/authorized_keys there: does its sshd read that "
+              "file (AuthorizedKeysFile), and is HOME as the account has it after ~/.bashrc?"};
 }
 
 }  // namespace

@@ -272,6 +272,14 @@ def test_start_up_files_that_fail_are_named(lab):
     assert_in("login shell of root", refused.stderr)
 
 
+def test_a_home_that_a_start_up_file_moves_is_named(lab):
+    one = lab.host("one", "127.0.0.2", shell="/bin/bash")
+    (one.home / ".bashrc").write_text("export HOME=/root/moved; mkdir -p $HOME\n")
+    refused = lab.create(one.entry(), code=3)
+    assert_in("is HOME as the account has it after ~/.bashrc?", refused.stderr)
+    lab.check_nothing_known()
+
+
 def test_a_path_without_the_programs_of_the_system_is_named(lab):
     one = lab.host("one", "127.0.0.2", shell="/bin/bash")
     (one.home / ".bashrc").write_text("export PATH=/opt/none\n")
