@@ -21,6 +21,8 @@ using state::KubernetesOptions;
 using state::Launcher;
 using state::Leftovers;
 using state::NodeRanks;
+using state::NodeSlots;
+using state::PlaceChoice;
 using state::Presence;
 using state::RankUnit;
 using state::Sharing;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/protocol/tail.hpp"
@@ -63,6 +64,19 @@ struct StartedRun {
 class JobIdTaken : public Error {
  public:
   explicit JobIdTaken(const std::string& message) : Error(ErrorKind::conflict, message) {}
+};
+
+/// Thrown when nodes of the job do not answer: an ErrorKind transient. Nothing of the job is left
+/// on the others.
+class NodesSilent : public Error {
+ public:
+  NodesSilent(const Error& why, std::vector<NodeName> nodes)
+      : Error(why), nodes_(std::move(nodes)) {}
+
+  const std::vector<NodeName>& nodes() const noexcept { return nodes_; }
+
+ private:
+  std::vector<NodeName> nodes_;
 };
 
 /// Thrown when a start failed and the job may run all the same: the request to start it may have

@@ -161,6 +161,8 @@ class MpirunEngine final : public JobEngine {
       return {.warning = std::move(slow)};
     } catch (const JobIdTaken&) {
       throw;  // The job that has the id goes on.
+    } catch (const NodesSilent&) {
+      throw;  // Nothing of it is left; a mark that it was stopped would prevent another start.
     } catch (const Error& e) {
       // It may have been started by what then broke off. The first node starts it, and the others
       // end with it.
@@ -336,6 +338,7 @@ class MpirunEngine final : public JobEngine {
            .input = encode_files(rank_files(request, member))});
     const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
     require_free_id(request, answers);
+    require_answers(request, answers);
     check(answers, "preparing job " + request.id);
     std::vector<agent::JobNodeFacts> facts;
     for (const NodeAnswer& answer : answers)
@@ -343,22 +346,41 @@ class MpirunEngine final : public JobEngine {
     return facts;
   }
 
+  /// Removes the files on the nodes that have taken them.
+  void remove_written(const JobFilesRequest& request, const std::vector<NodeAnswer>& answers) {
+    std::vector<NodeTask> written;
+    for (const NodeAnswer& answer : answers)
+      if (answer.result.ok() && answer.result.value().code() == 0)
+        written.push_back(
+            {.host = node(answer.result.host).host, .command = commands(request.id).remove()});
+    const Cancel never;
+    ask(client_, written, kStartTimeout, never);
+  }
+
+  /// Throws NodesSilent if nodes cannot be reached, after the files on the other nodes are removed.
+  void require_answers(const JobFilesRequest& request, const std::vector<NodeAnswer>& answers) {
+    std::vector<NodeName> silent;
+    for (const NodeAnswer& answer : answers)
+      if (!answer.result.ok() && answer.result.error().kind() == ErrorKind::transient)
+        silent.push_back(answer.result.host);
+    if (silent.empty()) return;
+    remove_written(request, answers);
+    try {
+      check(answers, "preparing job " + request.id);
+    } catch (const Error& e) {
+      throw NodesSilent(e, std::move(silent));
+    }
+  }
+
   /// Throws JobIdTaken if a node has a job of this id, after the files on the other nodes are
   /// removed.
   void require_free_id(const JobFilesRequest& request, const std::vector<NodeAnswer>& answers) {
     std::string taken;
-    std::vector<NodeTask> written;
-    for (const NodeAnswer& answer : answers) {
-      if (!answer.result.ok()) continue;
-      const int code = answer.result.value().code();
-      if (code == agent::kIdTaken) taken = answer.result.host.value;
-      if (code == 0)
-        written.push_back(
-            {.host = node(answer.result.host).host, .command = commands(request.id).remove()});
-    }
+    for (const NodeAnswer& answer : answers)
+      if (answer.result.ok() && answer.result.value().code() == agent::kIdTaken)
+        taken = answer.result.host.value;
     if (taken.empty()) return;
-    const Cancel never;
-    ask(client_, written, kStartTimeout, never);
+    remove_written(request, answers);
     throw JobIdTaken("node " + taken + " has a job " + request.id +
                      " of another machine or state directory");
   }

@@ -10,11 +10,6 @@
 
 namespace fastgpu::launcher {
 
-struct NodeSlots {
-  NodeName name;
-  int slots = 1;
-};
-
 /// Places ranks in the order of `nodes`: the first node is filled before the second begins. With
 /// --npernode no node gets more than that; without -np every slot (or npernode of each node) is
 /// taken. If crowding is allowed, ranks beyond the slots are dealt out one by one. Nodes without

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "launcher/array.hpp"
+#include "launcher/engines/torchrun.hpp"
 #include "launcher/job_store.hpp"
 
 namespace fastgpu::launcher {
@@ -94,6 +96,66 @@ bool fits(const JobRecord& own, std::span<const NodeSlots> nodes, std::span<cons
   return true;
 }
 
+/// A waiting job, and its record.
+struct Waiting {
+  const Job* job = nullptr;
+  const JobRecord* record = nullptr;
+};
+
+/// Returns the jobs that wait for slots and are ahead of `own`, the first one first.
+std::vector<Waiting> jobs_ahead(const Job& own, const JobRecord& record,
+                                std::span<const Job> jobs) {
+  std::vector<Waiting> ahead;
+  bool is_older = false;  // The newest is the first.
+  for (const Job& other : jobs) {
+    if (other.id == own.id) {
+      is_older = true;
+      continue;
+    }
+    if (other.state != JobState::queued || other.cluster != own.cluster) continue;
+    const JobRecord* const theirs = record_of(other);
+    if (theirs == nullptr || !is_exclusive(*theirs)) continue;
+    if (is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older))
+      ahead.push_back({&other, theirs});
+  }
+  std::ranges::reverse(ahead);
+  std::ranges::stable_sort(ahead, std::ranges::greater(),
+                           [](const Waiting& one) { return one.record->spec.priority; });
+  return ahead;
+}
+
+/// Returns the placement of a job by its choice on the slots that are free; absent without either.
+std::optional<std::vector<NodeRanks>> place_by_choice(const JobRecord& record,
+                                                      std::span<const NodeSlots> free) {
+  if (!record.choice) return std::nullopt;
+  std::vector<NodeSlots> chosen;
+  for (NodeSlots node : record.choice->nodes) {
+    const auto found = std::ranges::find(free, node.name, &NodeSlots::name);
+    const bool is_usable = found != free.end() && !found->is_silent;
+    node.slots = is_usable ? std::min(node.slots, found->slots) : 0;
+    chosen.push_back(std::move(node));
+  }
+  JobSpec spec = record.spec;
+  spec.per_node = record.choice->per_node;
+  spec.crowding = Crowding::refused;
+  spec.ranks = 0;
+  for (const NodeRanks& ranks : record.placement)
+    *spec.ranks += ranks.count * std::max(1, ranks.workers);
+  try {
+    auto placement = place(chosen, spec);
+    if (spec.launcher != Launcher::torchrun) return placement;
+    return torchrun_placement(std::move(placement));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void take_all(std::vector<NodeSlots>& free, std::span<const NodeRanks> placement) {
+  for (const NodeRanks& ranks : placement)
+    for (NodeSlots& node : free)
+      if (node.name == ranks.node) node.slots = 0;
+}
+
 /// Adds the parts that a job holds; none if its record is damaged.
 void add_parts(const Job& job, std::vector<HeldParts>& held) try {
   for (const NodeRanks& ranks : job.record->placement)
@@ -149,9 +211,59 @@ bool fits_now(std::span<const NodeSlots> nodes, std::span<const Job> jobs, const
   }
 }
 
+std::optional<std::vector<NodeRanks>> place_now(const Job& own, std::span<const NodeSlots> nodes,
+                                                std::span<const Job> jobs) {
+  const JobRecord& record = *own.record;
+  if (!record.choice || !is_exclusive(record)) return std::nullopt;
+  std::vector<NodeSlots> free = free_slots(nodes, jobs);
+  for (const Waiting& other : jobs_ahead(own, record, jobs)) {
+    const auto theirs = place_by_choice(*other.record, free);
+    take_all(free, theirs ? *theirs : other.record->placement);
+  }
+  return place_by_choice(record, free);
+}
+
+std::optional<std::vector<NodeRanks>> place_anywhere(const JobRecord& record) {
+  if (!record.choice) return std::nullopt;
+  return place_by_choice(record, record.choice->nodes);
+}
+
+namespace {
+
+/// Adds the jobs that `own` waits for if its ranks are placed as in `record`. `is_full`: the slots
+/// there are not enough.
+void add_holders(const Job& own, const JobRecord& record, bool is_full, std::span<const Job> jobs,
+                 std::vector<std::string>& waits_for) {
+  bool is_older = false;  // The newest is the first.
+  for (const Job& other : jobs) {
+    if (other.id == own.id) {
+      is_older = true;
+      continue;
+    }
+    const JobRecord* const theirs = record_of(other);
+    if (theirs == nullptr || other.cluster != own.cluster || !is_exclusive(*theirs)) continue;
+    if (!share_a_node(*theirs, record)) continue;
+    const bool has_priority =
+        is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older);
+    const bool has_what_is_needed = is_full || contains(record.part_holders, other.id);
+    const bool is_in_the_way = (has_slots(other) && has_what_is_needed) || has_priority;
+    if (is_in_the_way && !contains(waits_for, other.id)) waits_for.push_back(other.id);
+  }
+}
+
+/// Returns the record as if the job had a rank on each node of its choice.
+JobRecord on_all_of_choice(JobRecord record) {
+  record.placement.clear();
+  for (const NodeSlots& node : record.choice->nodes)
+    record.placement.push_back({.node = node.name, .first = 0, .count = 1});
+  return record;
+}
+
+}  // namespace
+
 Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
   Turn turn;
-  const JobRecord& record = *own.record;
+  JobRecord record = *own.record;
   for (const std::string& id : conditions_of(record)) {
     switch (state_before(jobs, id)) {
       case Before::failed:
@@ -166,22 +278,16 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
     }
   }
   if (!is_exclusive(record)) return turn;
+  const auto place = place_now(own, nodes, jobs);
+  if (place) record.placement = *place;
+  std::vector<std::string> holders;
   const bool is_full = !fits(record, nodes, free_slots(nodes, jobs));
-  bool is_older = false;  // The newest is the first.
-  for (const Job& other : jobs) {
-    if (other.id == own.id) {
-      is_older = true;
-      continue;
-    }
-    const JobRecord* const theirs = record_of(other);
-    if (theirs == nullptr || other.cluster != own.cluster || !is_exclusive(*theirs)) continue;
-    if (!share_a_node(*theirs, record)) continue;
-    const bool has_priority =
-        is_waiting(other, *theirs, jobs) && is_ahead(*theirs, record, is_older);
-    const bool has_what_is_needed = is_full || contains(record.part_holders, other.id);
-    const bool is_in_the_way = (has_slots(other) && has_what_is_needed) || has_priority;
-    if (is_in_the_way && !contains(turn.waits_for, other.id)) turn.waits_for.push_back(other.id);
-  }
+  add_holders(own, record, is_full, jobs, holders);
+  // The end of any job on the nodes of its choice may make room.
+  if (record.choice && !place && !holders.empty())
+    add_holders(own, on_all_of_choice(record), true, jobs, holders);
+  for (std::string& id : holders)
+    if (!contains(turn.waits_for, id)) turn.waits_for.push_back(std::move(id));
   return turn;
 }
 

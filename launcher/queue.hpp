@@ -1,6 +1,7 @@
 // The queue of a cluster: which jobs may start, and what the others wait for. Pure.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,18 @@ std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes,
 bool fits_now(std::span<const NodeSlots> nodes, std::span<const state::Job> jobs,
               const JobSpec& spec);
 
+/// Returns the placement of `own`, a job that is not running, if it began now: by its `choice`, on
+/// slots that are free, not on silent nodes, and not on nodes to which waiting jobs go that are
+/// ahead of it. Absent if it has no choice, or if its ranks do not fit there. `jobs` are those of
+/// turn_of().
+std::optional<std::vector<NodeRanks>> place_now(const state::Job& own,
+                                                std::span<const NodeSlots> nodes,
+                                                std::span<const state::Job> jobs);
+
+/// Returns the placement of a job on the nodes of its choice as if all their slots were free;
+/// absent if its ranks do not fit there.
+std::optional<std::vector<NodeRanks>> place_anywhere(const JobRecord& record);
+
 /// The reasons why a job cannot start yet, or never.
 struct Turn {
   std::vector<std::string> waits_for{};  ///< Ids of jobs and arrays; empty: it may start.
@@ -45,6 +58,8 @@ struct Turn {
 /// - jobs on its nodes that wait, and have a higher priority or are older. Elements that an array
 ///   holds back do not wait for slots, and neither do jobs before those have succeeded that they
 ///   start after.
+/// A job with a choice of nodes begins where place_now() places it. Without such a place, its nodes
+/// are all of its choice.
 /// A job that shares its slots waits for no slots, and one that is started again for no success.
 Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
              std::span<const state::Job> jobs);

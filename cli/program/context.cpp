@@ -8,6 +8,7 @@
 #include "cli/workflows/helper_programs.hpp"
 #include "cli/workflows/lease.hpp"
 #include "cli/workflows/local_place.hpp"
+#include "cli/workflows/noting_client.hpp"
 #include "cli/workflows/ssh_host_access.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/cloud/exchange_rates.hpp"
@@ -143,9 +144,10 @@ provision::Tools Context::tools() {
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
-  return std::make_unique<ssh::SshClient>(
-      ssh::Timeouts{.connect = settings().duration("connect-timeout"),
-                    .answer = settings().duration("answer-timeout")});
+  const ssh::Timeouts timeouts{.connect = settings().duration("connect-timeout"),
+                               .answer = settings().duration("answer-timeout")};
+  return std::make_unique<NotingClient>(std::make_unique<ssh::SshClient>(timeouts),
+                                        timeouts.connect);
 }
 
 std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {

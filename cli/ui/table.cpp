@@ -311,7 +311,8 @@ std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title)
 
 Color color_of(std::string_view state) noexcept {
   if (state == "running" || state == "succeeded" || state == "ok") return Color::green;
-  if (state == "failed" || state == "lost" || state == "degraded" || state == "fail")
+  if (state == "failed" || state == "lost" || state == "degraded" || state == "fail" ||
+      state == "unreachable")
     return Color::red;
   if (state == "stopped" || state == "cancelled") return Color::dim;
   return Color::yellow;

@@ -8,6 +8,7 @@
 #include "provision/providers.hpp"
 #include "provision/providers/local/rootless/world.hpp"
 #include "state/directory.hpp"
+#include "state/silence.hpp"
 
 namespace fastgpu::cli {
 
@@ -61,6 +62,7 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                  .user = node.user.empty() ? cluster_.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
+  host.silence_note = state::silence_file(directory_, cluster_.id, node.name);
   host.key_source = key_source_;
   host.is_on_this_machine = provision::provider_info(cluster_.provider).has_local_nodes;
   if (host.is_on_this_machine && ::geteuid() != 0)

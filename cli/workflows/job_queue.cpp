@@ -17,6 +17,7 @@
 #include "base/units.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/queue_questions.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -109,6 +110,15 @@ std::vector<state::Job> jobs_that_count(Services& services, const state::Cluster
   return around;
 }
 
+/// Returns the nodes of a cluster with their slots, and whether they have answered.
+std::vector<launcher::NodeSlots> slots_now(Services& services, const state::ClusterId& cluster) {
+  const std::vector<state::Node> nodes = services.store().nodes(cluster);
+  std::vector<launcher::NodeSlots> slots = slots_of(nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    slots[i].is_silent = silence_of(services, nodes[i]).has_value();
+  return slots;
+}
+
 /// Returns the jobs that decide the turn of `job`, the newest first, as the records are.
 std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
   std::vector<state::Job> jobs = jobs_that_count(services, job.cluster, ids_before(job));
@@ -119,7 +129,7 @@ std::vector<state::Job> jobs_around(Services& services, const state::Job& job) {
 /// Returns the turn of `job`, as the records are.
 launcher::Turn recorded_turn(Services& services, const state::Job& job) {
   const std::vector<state::Job> jobs = jobs_around(services, job);
-  return launcher::turn_of(job, slots_of(services.store().nodes(job.cluster)), jobs);
+  return launcher::turn_of(job, slots_now(services, job.cluster), jobs);
 }
 
 /// Records the ends of jobs in the cluster's queue that no fastgpu waits for any more.
@@ -239,12 +249,12 @@ std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cl
   return launcher::place_in_queue(slots_of(nodes), services.store().open_jobs(cluster.id), spec);
 }
 
-std::optional<launcher::NodeChoice> choice_among(const std::vector<state::Node>& nodes,
-                                                 const launcher::JobSpec& spec) {
-  const bool waits = spec.sharing == launcher::Sharing::exclusive &&
-                     spec.crowding == launcher::Crowding::refused;
+std::optional<launcher::PlaceChoice> choice_among(const std::vector<state::Node>& nodes,
+                                                  const launcher::JobSpec& spec) {
+  const bool waits =
+      spec.sharing == launcher::Sharing::exclusive && spec.crowding == launcher::Crowding::refused;
   if (!waits) return std::nullopt;
-  return launcher::NodeChoice{.nodes = slots_of(nodes), .per_node = spec.per_node};
+  return launcher::PlaceChoice{.nodes = slots_of(nodes), .per_node = spec.per_node};
 }
 
 launcher::Turn turn_now(Services& services, const state::Job& job) {
@@ -261,7 +271,7 @@ std::vector<std::vector<std::string>> waits_of(Services& services,
   if (queued.empty()) return waits;
   for (const auto& [cluster, indexes] : queued) {
     const auto around = jobs_that_count(services, cluster, {});
-    const auto nodes = slots_of(services.store().nodes(cluster));
+    const auto nodes = slots_now(services, cluster);
     for (const std::size_t i : indexes)
       waits[i] = waits_among(jobs[i], nodes, around);
   }
@@ -275,7 +285,7 @@ std::vector<launcher::HeldParts> held_now(Services& services, const state::Clust
 void give_place(Services& services, state::Job& job) {
   if (!job.record->choice) return;
   auto placement =
-      launcher::place_now(job, slots_of(services.store().nodes(job.cluster)), jobs_around(services, job));
+      launcher::place_now(job, slots_now(services, job.cluster), jobs_around(services, job));
   if (!placement) return;
   launcher::JobRecord record = *job.record;
   record.placement = std::move(*placement);

@@ -27,8 +27,8 @@ std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cl
 
 /// Returns the choice of nodes of a job that place_among() has placed; absent for a job that waits
 /// for no slots.
-std::optional<launcher::NodeChoice> choice_among(const std::vector<state::Node>& nodes,
-                                                 const launcher::JobSpec& spec);
+std::optional<launcher::PlaceChoice> choice_among(const std::vector<state::Node>& nodes,
+                                                  const launcher::JobSpec& spec);
 
 /// Returns the turn of a job that is on record, or, without an id, of one that would be recorded
 /// now. Records the end of waiting jobs whose fastgpu has ended.
@@ -56,9 +56,9 @@ void note_holders(Services& services, state::Job& job,
                   std::span<const launcher::NodeTopology> topologies);
 
 /// Waits until it is the job's turn, places it by its choice of nodes, gives its ranks their cores
-/// and GPUs, and records that it starts. `topologies` is that of give_parts(). Blocks. Throws interrupted for a cancel, of this
-/// process or of the job, and remote if a job that it starts after did not succeed or was deleted;
-/// then the job has ended.
+/// and GPUs, and records that it starts. `topologies` is that of give_parts(). Blocks. Throws
+/// interrupted for a cancel, of this process or of the job, and remote if a job that it starts
+/// after did not succeed or was deleted; then the job has ended.
 void wait_for_turn(Services& services, state::Job& job,
                    std::span<const launcher::NodeTopology> topologies);
 

@@ -47,13 +47,18 @@ bool meets_by_c10d(const JobSpec& spec) {
 
 JobRecord with_torchrun(JobRecord job) {
   job.spec.argv = torchrun_argv(job.spec);
-  for (std::size_t i = 0; i < job.placement.size(); ++i) {
-    NodeRanks& node = job.placement[i];
+  job.placement = torchrun_placement(std::move(job.placement));
+  return job;
+}
+
+std::vector<NodeRanks> torchrun_placement(std::vector<NodeRanks> placement) {
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    NodeRanks& node = placement[i];
     node.workers = node.count;
     node.first = static_cast<int>(i);
     node.count = 1;
   }
-  return job;
+  return placement;
 }
 
 std::vector<std::string> torchrun_argv(const JobSpec& spec) {

@@ -14,6 +14,9 @@ namespace fastgpu::launcher {
 /// had ranks.
 JobRecord with_torchrun(JobRecord job);
 
+/// Returns the placement of that job.
+std::vector<NodeRanks> torchrun_placement(std::vector<NodeRanks> placement);
+
 /// Returns the command of torchrun for the program of a job: `python train.py`, `train.py` and
 /// `python -m pkg` are modules or scripts, anything else is a program. An interpreter that the user
 /// names, `/opt/p/bin/python` or `python3.11`, runs torchrun itself; `python` and `python3` leave

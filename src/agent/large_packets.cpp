@@ -26,8 +26,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kFirstPort = 33'434;
 constexpr int kLastPort = 33'534;
 
-constexpr Clock::duration kPatience = 300ms;        ///< For the answer to a small packet.
-constexpr Clock::duration kLargePatience = 2400ms;  ///< For that to a large one, in all tries.
+constexpr Clock::duration kPatience = 300ms;  ///< The limit for the answer to a small packet.
+constexpr Clock::duration kLargePatience =
+    2400ms;  ///< The limit for that to a large one, in all tries.
 constexpr Clock::duration kFirstPause = 100ms;  ///< Between two tries; the next is twice as long.
 constexpr std::size_t kSmall = 8;
 

@@ -71,6 +71,9 @@ struct RunOptions {
   /// An eventfd, borrowed. After it has been signalled, tasks whose next_input returned an empty
   /// piece are asked again. Without an eventfd they are asked at once.
   int wake = -1;
+  /// Called once we are logged in to the host of the task with the index. A task that ends at once
+  /// may be left out.
+  std::function<void(std::size_t)> on_login{};
   /// Receives the outcome of each task as it ends, with the index of the task.
   std::function<void(std::size_t, const HostResult<Exit>&)> on_finished{};
   /// Keeps the connections for the next run with the same client and hosts.

@@ -57,6 +57,8 @@ struct Host {
   KnownKeySource key_source{};
   std::vector<Host> jumps{};         ///< The jump hosts, from the nearest one on.
   std::optional<OpenSsh> openssh{};  ///< Absent if the host is reached by libssh2.
+  /// The file for the note that the host does not answer (state/silence.hpp); empty for none.
+  std::filesystem::path silence_note{};
 
   friend bool operator==(const Host&, const Host&) = default;
 };

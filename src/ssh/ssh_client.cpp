@@ -149,6 +149,7 @@ class Run {
       if (flight->logging_in && (ended || !flight->command.logging_in())) {
         flight->logging_in = false;
         logins_.end(flight->hop, tasks_[flight->index].host);
+        if (!ended && options_.on_login) options_.on_login(flight->index);
       }
       if (ended) {
         const std::size_t index = flight->index;

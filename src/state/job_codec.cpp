@@ -41,7 +41,7 @@ json text_or_null(const std::string& text) {
   return text.empty() ? json() : json(text);
 }
 
-json to_choice(const NodeChoice& choice) {
+json to_choice(const PlaceChoice& choice) {
   json nodes = json::array();
   for (const NodeSlots& node : choice.nodes)
     nodes.push_back({{"name", node.name.value}, {"slots", node.slots}});
@@ -135,10 +135,10 @@ std::string text_in(const json& object, const char* key) {
   return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
 }
 
-std::optional<NodeChoice> parse_choice(const json& record) {
+std::optional<PlaceChoice> parse_choice(const json& record) {
   const auto found = record.find("choice");
   if (found == record.end() || !found->is_object()) return std::nullopt;
-  NodeChoice choice{.per_node = number_in(*found, "per_node")};
+  PlaceChoice choice{.per_node = number_in(*found, "per_node")};
   for (const json& node : field<json>(*found, "nodes"))
     choice.nodes.push_back({{field<std::string>(node, "name")}, field<int>(node, "slots")});
   return choice;

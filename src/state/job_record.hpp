@@ -155,10 +155,12 @@ struct NodeRanks {
 struct NodeSlots {
   NodeName name;
   int slots = 1;
+  bool is_silent =
+      false;  ///< It has not answered lately: only ranks that have no other place go there.
 };
 
 /// The nodes among which the ranks of a job are placed when it begins.
-struct NodeChoice {
+struct PlaceChoice {
   std::vector<NodeSlots> nodes{};
   std::optional<int> per_node{};  ///< The most ranks of a node; absent for its slots.
 };
@@ -211,7 +213,7 @@ struct JobRecord {
   std::vector<std::string> part_holders{};
   /// The nodes on which it may begin, while it waits: `placement` is where it would go if all of
   /// them were free. Absent for a job whose placement is final, and once it has begun.
-  std::optional<NodeChoice> choice{};
+  std::optional<PlaceChoice> choice{};
 };
 
 }  // namespace fastgpu::state

@@ -114,6 +114,104 @@ TEST_CASE("the jobs that start after a job or its array are found, an array once
   CHECK(starting_after("e-1", jobs).empty());
 }
 
+/// A job that waits with `ranks` ranks for either node, and would go to n-0 at first.
+Job chooser(const std::string& id, int ranks, int priority = 0) {
+  Job made = job(id, JobState::queued, ranks, 0, priority);
+  JobRecord record = *made.record;
+  record.choice = PlaceChoice{.nodes = kNodes};
+  made.record = record;
+  return made;
+}
+
+/// Returns where place_now() places the job of `jobs`: "n-0:1 n-1:2"; "none" for no place.
+std::string placed(const std::vector<Job>& jobs, const std::string& id,
+                   const std::vector<NodeSlots>& nodes = kNodes) {
+  for (const Job& one : jobs) {
+    if (one.id != id) continue;
+    const auto placement = place_now(one, nodes, jobs);
+    if (!placement) return "none";
+    std::string text;
+    for (const NodeRanks& ranks : *placement)
+      text += (text.empty() ? "" : " ") + ranks.node.value + ":" + std::to_string(ranks.count);
+    return text;
+  }
+  return "it is not there";
+}
+
+TEST_CASE("a job with a choice of nodes begins where slots are free, whatever its placement was") {
+  const std::vector<Job> jobs = {chooser("second", 4), chooser("first", 4)};
+  CHECK(placed(jobs, "first") == "n-0:4");
+  CHECK(placed(jobs, "second") == "n-1:4");
+  const std::vector<Job> later = {chooser("second", 4), job("first", JobState::running, 4, 0)};
+  CHECK(placed(later, "second") == "n-1:4");
+  CHECK(waits(later, "second").empty());
+}
+
+TEST_CASE("a job with a choice takes no place from those that are ahead of it") {
+  const std::vector<Job> jobs = {chooser("young", 3), chooser("old", 3),
+                                 job("runs", JobState::running, 4, 0)};
+  CHECK(placed(jobs, "old") == "n-1:3");
+  CHECK(placed(jobs, "young") == "none");
+  CHECK(waits(jobs, "old").empty());
+  CHECK(waits(jobs, "young") == Ids{"old", "runs"});
+  const std::vector<Job> urgent = {chooser("young", 3, 5), chooser("old", 3),
+                                   job("runs", JobState::running, 4, 0)};
+  CHECK(placed(urgent, "young") == "n-1:3");
+  CHECK(placed(urgent, "old") == "none");
+}
+
+TEST_CASE("a job with a choice waits for all jobs that may make room for it") {
+  const std::vector<Job> jobs = {chooser("waits", 3), job("b", JobState::running, 0, 4),
+                                 job("a", JobState::running, 4, 0)};
+  CHECK(placed(jobs, "waits") == "none");
+  CHECK(waits(jobs, "waits") == Ids{"a", "b"});
+}
+
+TEST_CASE("a large job keeps the nodes that it waits for, and small ones pass it elsewhere") {
+  const std::vector<NodeSlots> nodes = {{{"n-0"}, 4}, {{"n-1"}, 4}, {{"n-2"}, 4}};
+  const auto choosing = [&](const std::string& id, int first, int second) {
+    Job made = job(id, JobState::queued, first, second);
+    JobRecord record = *made.record;
+    record.choice = PlaceChoice{.nodes = nodes};
+    made.record = record;
+    return made;
+  };
+  std::vector<Job> jobs = {choosing("small", 2, 0), choosing("large", 4, 4),
+                           job("runs", JobState::running, 4, 4)};
+  CHECK(placed(jobs, "large", nodes) == "none");
+  CHECK(placed(jobs, "small", nodes) == "n-2:2");
+  jobs.back() = job("runs", JobState::running, 0, 4);
+  CHECK(placed(jobs, "large", nodes) == "n-0:4 n-2:4");
+  CHECK(placed(jobs, "small", nodes) == "none");
+}
+
+TEST_CASE("a job with a choice goes to a silent node only if it has no other place") {
+  std::vector<NodeSlots> nodes = kNodes;
+  nodes[0].is_silent = true;
+  const std::vector<Job> jobs = {chooser("own", 2)};
+  CHECK(placed(jobs, "own", nodes) == "n-1:2");
+  CHECK(turn_of(jobs[0], nodes, jobs).waits_for.empty());
+  const std::vector<Job> large = {chooser("own", 4), job("runs", JobState::running, 0, 4)};
+  CHECK(placed(large, "own", nodes) == "none");
+  const std::vector<Job> whole = {job("own", JobState::queued, 4, 4)};
+  CHECK(turn_of(whole[0], nodes, whole).waits_for.empty());
+}
+
+TEST_CASE("a job of torchrun is placed by its workers, and --npernode is kept") {
+  Job own = chooser("own", 1);
+  JobRecord record = *own.record;
+  record.spec.launcher = Launcher::torchrun;
+  record.placement[0].workers = 4;
+  record.choice->per_node = 2;
+  own.record = record;
+  const auto placement = place_now(own, kNodes, std::vector{own});
+  REQUIRE(placement);
+  REQUIRE(placement->size() == 2);
+  CHECK((*placement)[1].workers == 2);
+  CHECK((*placement)[1].first == 1);
+  CHECK((*placement)[1].count == 1);
+}
+
 TEST_CASE("ranks go where slots are free, all of them or none") {
   const std::vector<Job> jobs = {job("runs", JobState::running, 3, 0)};
   const auto where = [&](JobSpec spec) {

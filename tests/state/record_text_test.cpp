@@ -369,6 +369,20 @@ TEST_CASE("the jobs that hold what a waiting job needs are on record") {
   CHECK(job.record->part_holders == record.part_holders);
 }
 
+TEST_CASE("the nodes among which a waiting job is placed are on record") {
+  JobRecord record{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"demo-0"}, 0, 1}}};
+  Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};
+  read_record_text(job, record_text_of(record));
+  CHECK(!job.record->choice);
+  record.choice = PlaceChoice{.nodes = {{{"demo-0"}, 4}, {{"demo-1"}, 2}}, .per_node = 2};
+  read_record_text(job, record_text_of(record));
+  REQUIRE(job.record->choice);
+  CHECK(job.record->choice->per_node == 2);
+  REQUIRE(job.record->choice->nodes.size() == 2);
+  CHECK(job.record->choice->nodes[1].name == NodeName{"demo-1"});
+  CHECK(job.record->choice->nodes[1].slots == 2);
+}
+
 TEST_CASE("the record of a job that ended badly is read, and that of another need not be") {
   const auto read_back = [](const JobRecord& record) {
     Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};

@@ -103,6 +103,11 @@ void enter_environment(const std::string& name, EnvCluster& cluster, launcher::J
       nodes.push_back(ranks.node);
   job.spec.used_environment = {.name = name, .prefix = cluster.find(name)};
   cluster.require_on(name, nodes);
+  if (job.choice)
+    std::erase_if(job.choice->nodes, [&](const launcher::NodeSlots& chosen) {
+      const auto node = std::ranges::find(target.nodes, chosen.name, &state::Node::name);
+      return node == target.nodes.end() || !envs::is_on(cluster.record(), name, node->token);
+    });
   job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));
   job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
 }

@@ -20,7 +20,8 @@
 namespace fastgpu::cli {
 namespace {
 
-View view_of(const launcher::JobRecord& record) {
+View view_of(launcher::JobRecord record) {
+  record.choice.reset();  // Shown is where it would begin.
   View view;
   view.root = document("plan");
   view.root["job"] = parse_json<Json>(state::record_text_of(record), "the job's record");

@@ -13,6 +13,7 @@
 #include "cli/commands/job/topology_placement.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/workflows/name_folding.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/recovery.hpp"
@@ -224,7 +225,9 @@ class Restart {
   RemoteTarget try_to_prepare(Trial trial) {
     RemoteTarget target = find_nodes_again(trial);
     const launcher::JobSpec spec = spec_for_placing(started_.open.record);
-    const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), lost_, spec);
+    std::vector<NodeName> avoided = silent_nodes(context_, target);
+    avoided.insert(avoided.end(), lost_.begin(), lost_.end());
+    const auto kept = launcher::nodes_for_restart(slots_of(target.nodes), avoided, spec);
     target = only(std::move(target), kept);
     launcher::JobRecord& record = started_.open.record;
     launcher::JobRecord placed = record;

@@ -1,6 +1,7 @@
 #include "cli/commands/job/job_start.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "base/contains.hpp"
 #include "base/fault_point.hpp"
@@ -15,7 +16,9 @@
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/remote_target.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/queue.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 #include "remote/copy.hpp"
@@ -99,8 +102,26 @@ Error reason_of(Context& context, const OpenJob& open, const Error& e) {
   return up.ok() ? e : up.error();
 }
 
-/// Starts the job. If this fails, records the job as ended, unless it may run all the same, or its
-/// id is taken: the caller decides what becomes of that one.
+/// Records that the start of the job has failed, and throws the reason.
+[[noreturn]] void end_start(Context& context, StartedJob& started, const Error& e,
+                            bool is_prepared) {
+  launcher::JobRecord& record = started.open.record;
+  state::Job& job = started.open.job;
+  const bool stopped = e.kind() == ErrorKind::interrupted;
+  const Error reason = reason_of(context, started.open, e);
+  record.never_began = !is_prepared && record.restarts == 0;
+  if (record.never_began) job.record = record;
+  launcher::mark_ended(context.store(), job,
+                       {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
+                        .exit_code = exit_code(reason.kind()),
+                        .reason = stopped ? "cancelled before it began" : reason.what()});
+  if (stopped)
+    throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before it began");
+  throw Error(reason);
+}
+
+/// Starts the job. If this fails, records the job as ended, unless it may run all the same, its id
+/// is taken, or nodes do not answer: the caller decides what becomes of those.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
@@ -121,40 +142,77 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
     if (!record.engine_job.id.empty()) job.record = record;
   } catch (const launcher::JobIdTaken&) {
     throw;
+  } catch (const launcher::NodesSilent&) {
+    throw;
   } catch (const launcher::JobMayRun& e) {
     job.reason = std::string("its start is not confirmed: ") + e.what();
     context.store().update_job(job);
     throw launcher::JobMayRun(with_job_that_may_run(e, job.id));
   } catch (const Error& e) {
-    const bool stopped = e.kind() == ErrorKind::interrupted;
-    const Error reason = reason_of(context, started.open, e);
-    record.never_began = !is_prepared && record.restarts == 0;
-    if (record.never_began) job.record = record;
-    launcher::mark_ended(context.store(), job,
-                         {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
-                          .exit_code = exit_code(reason.kind()),
-                          .reason = stopped ? "cancelled before it began" : reason.what()});
-    if (stopped)
-      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before it began");
-    throw Error(reason);
+    end_start(context, started, e, is_prepared);
   }
   launcher::mark_running(context.store(), job);
   record.started = job.record->started;  // A restart writes this record.
 }
 
+/// Puts a job that has not ended back into the queue, with the record that it has here.
+void queue_again(Context& context, StartedJob& started, const std::string& when) {
+  state::Job& job = started.open.job;
+  context.store().atomically([&] {
+    const auto stored = context.store().find_job(job.id);
+    if (!stored || launcher::has_ended(*stored))
+      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its " + when);
+    job = *stored;
+    job.record = started.open.record;
+    job.reason.clear();
+    job.state = state::JobState::queued;
+    context.store().update_job(job);
+  });
+}
+
+/// Gives a job, whose nodes do not all answer, back to the queue without them. If its ranks do not
+/// fit on the others of its `choice`, ends it, and throws why.
+void leave_nodes_out(Context& context, StartedJob& started,
+                     std::optional<launcher::PlaceChoice> choice,
+                     const launcher::NodesSilent& why) {
+  launcher::JobRecord without = started.open.record;
+  if (choice)
+    std::erase_if(choice->nodes, [&](const launcher::NodeSlots& node) {
+      return contains(why.nodes(), node.name);
+    });
+  without.choice = std::move(choice);
+  auto placement = launcher::place_anywhere(without);
+  if (!placement)
+    end_start(context, started,
+              Error(why.kind(),
+                    why.what() + words_to_leave_out(context, started.open.cluster, why.nodes())),
+              false);
+  without.placement = std::move(*placement);
+  started.open.record = std::move(without);
+  queue_again(context, started, "turn");
+  context.ui().note(std::string(why.what()) + ": job " + started.open.job.id +
+                    " goes to other nodes");
+}
+
 void wait_and_start(Context& context, const RemoteTarget& target, StartedJob& started) {
   state::Job& job = started.open.job;
-  context.set_interrupt_hint("job " + job.id + " has not started");
-  wait_for_turn(context, job, target.topologies);
-  started.open.record.placement = job.record->placement;
-  started.open.record.choice.reset();
-  const launcher::JobSpec& spec = started.open.record.spec;
-  const bool has_lease = spec.engine == launcher::EngineKind::mpirun;
-  context.set_interrupt_hint(
-      has_lease ? words_for_parting("job", job.id, spec.grace)
-                : "job " + job.id + " goes on; stop it with: fastgpu cancel job " + job.id);
-  context.set_stop_notice("stopping job " + job.id + " before it runs");
-  start(context, target, started);
+  for (;;) {
+    context.set_interrupt_hint("job " + job.id + " has not started");
+    wait_for_turn(context, job, target.topologies);
+    auto choice = std::exchange(started.open.record.choice, std::nullopt);
+    started.open.record.placement = job.record->placement;
+    const launcher::JobSpec& spec = started.open.record.spec;
+    const bool has_lease = spec.engine == launcher::EngineKind::mpirun;
+    context.set_interrupt_hint(
+        has_lease ? words_for_parting("job", job.id, spec.grace)
+                  : "job " + job.id + " goes on; stop it with: fastgpu cancel job " + job.id);
+    context.set_stop_notice("stopping job " + job.id + " before it runs");
+    try {
+      return start(context, target, started);
+    } catch (const launcher::NodesSilent& e) {
+      leave_nodes_out(context, started, std::move(choice), e);
+    }
+  }
 }
 
 /// Records that a job ended before it began, and that nothing on the nodes is its own.
@@ -293,17 +351,7 @@ StartedJob start_element(Context& context, const RemoteTarget& target,
 }
 
 void start_again(Context& context, const RemoteTarget& target, StartedJob& started) {
-  state::Job& job = started.open.job;
-  context.store().atomically([&] {
-    const auto stored = context.store().find_job(job.id);
-    if (!stored || launcher::has_ended(*stored))
-      throw Error(ErrorKind::interrupted, "job " + job.id + " was cancelled before its restart");
-    job = *stored;
-    job.record = started.open.record;
-    job.reason.clear();
-    job.state = state::JobState::queued;
-    context.store().update_job(job);
-  });
+  queue_again(context, started, "restart");
   wait_and_start(context, target, started);
 }
 

@@ -31,6 +31,7 @@
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "launcher/engines/mpijob.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/job.hpp"
@@ -287,6 +288,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (options.engine.empty() && !file.engine && has_own_slurm(target.cluster))
     context.ui().note("Slurm does not know of this job: --engine slurm gives it to Slurm");
   add_gradient_variables(target.cluster, spec.environment);
+  leave_out_silent(context, target, spec);
   read_topologies(context, target, spec);
   EnvCluster cluster(context, std::move(target));
   launcher::JobRecord record = spec.engine == launcher::EngineKind::mpirun
@@ -295,6 +297,7 @@ int run_here(Context& context, const RunJobOptions& options, const UniqueFd& err
   if (!element) record.spec.after = ids_of(context, options, file);
   if (spec.launcher == launcher::Launcher::torchrun) record = launcher::with_torchrun(record);
   enter_environment(wanted_environment(options, file, cluster.record().active), cluster, record);
+  if (options.check) record.choice.reset();  // The nodes that were checked.
   if (options.check && !is_in_queue && !element)
     require_sound_nodes(context, cluster.target(), record);
   if (options.dry_run) return show_job_plan(context, cluster.target(), record, array);

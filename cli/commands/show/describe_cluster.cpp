@@ -22,11 +22,12 @@ Action make_describe_cluster_command(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
     const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
-    const auto& [cluster, nodes, status, notices, owner] = shown;
+    const auto& [cluster, nodes, status, notices, owner, silences] = shown;
     Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes) {
       fields["nodes"].push_back(to_json(node));
+      fields["nodes"].back().update(silence_fields(shown, node));
       fields["nodes"].back()["cost_so_far"] = cost_json(status, node);
     }
     const auto intents = context.store().open_intents(cluster.id);

@@ -52,6 +52,8 @@ Action make_describe_node_command(Arguments& arguments) {
     fields["cluster"] = cluster ? cluster->name.value : "";
     if (cluster) fields.update(machine_fields(*cluster));
     const auto report = cluster ? report_of(context, *cluster, node) : std::nullopt;
+    note_silences(context, shown);  // The node has just been asked.
+    fields.update(silence_fields(shown, node));
     fields.update(rdma_fields(report));
     fields.update(gpu_fields(report));
     const auto jobs = jobs_now(context, node, cluster);

@@ -35,9 +35,12 @@ std::string gib_text(int gib) {
 }
 
 /// Returns the number of running nodes: "3 of 4 running".
-std::string running_text(std::span<const state::Node> nodes) {
-  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
-  return std::to_string(running) + " of " + std::to_string(nodes.size()) + " running";
+std::string running_text(const ClusterAndNodes& shown) {
+  std::string text = std::to_string(running_nodes_of(shown)) + " of " +
+                     std::to_string(shown.nodes.size()) + " running";
+  if (!shown.silences.empty())
+    text += ", " + std::to_string(shown.silences.size()) + " unreachable";
+  return text;
 }
 
 /// Returns the type and properties of the cluster's machines; empty for the user's own machines.
@@ -188,7 +191,7 @@ Json nodes_table(const ClusterAndNodes& shown, TimePoint now) {
   for (const state::Node& node : shown.nodes) {
     Json row;
     row["name"] = node.name.value;
-    row["state"] = state::to_string(node.state);
+    row["state"] = state_word(shown, node);
     row["address"] = address_text(node.address, node.port);
     row["private address"] = inner_address(node);
     row["slots"] = node.slots;
@@ -319,7 +322,7 @@ Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jo
   if (open.unmet_nodes > 0)
     out["not reached"] = counted(open.unmet_nodes, "node") +
                          " so far: the first command that uses the nodes waits for them";
-  out["size"] = running_text(shown.nodes);
+  out["size"] = running_text(shown);
   put_line(out, "user", cluster.user);
   out["created"] = time_text(cluster.created, now);
   put_part(out, "machine", machine_section(cluster));
@@ -338,7 +341,12 @@ Json description_of(const state::Node& node, const ClusterAndNodes& shown,
   Json out;
   out["name"] = node.name.value;
   put_line(out, "cluster", shown.cluster.name.value);
-  out["state"] = state::to_string(node.state);
+  out["state"] = state_word(shown, node);
+  if (const state::Silence* const silence = shown.silence_of(node)) {
+    out["no answer since"] = time_text(silence->since, now);
+    out["last tried"] = time_text(silence->tried, now);
+    put_line(out, "reason", silence->reason);
+  }
   if (const auto since = running_since(shown.status, node))
     out["running since"] = time_text(*since, now);
   out["slots"] = std::to_string(node.slots);

@@ -14,6 +14,7 @@
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "cli/workflows/spot_notices.hpp"
 #include "launcher/job_store.hpp"
 #include "provision/lifecycle.hpp"
@@ -61,7 +62,17 @@ std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view
   return options;
 }
 
-ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
+void note_silences(Context& context, ClusterAndNodes& shown) {
+  shown.silences.clear();
+  for (const state::Node& node : shown.nodes)
+    if (auto silence = silence_of(context, node))
+      shown.silences.emplace(node.name, std::move(*silence));
+}
+
+namespace {
+
+/// Returns the cluster without its silences.
+ClusterAndNodes looked_up(Context& context, const state::Cluster& cluster) {
   context.clouds().give_up_soon();
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
@@ -76,6 +87,14 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
     context.ui().warn(cluster.name.value + ": showing the last known state: " + e.what());
     return {cluster, context.store().nodes(cluster.id), guard_status_now(context, cluster)};
   }
+}
+
+}  // namespace
+
+ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
+  ClusterAndNodes shown = looked_up(context, cluster);
+  note_silences(context, shown);
+  return shown;
 }
 
 std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {

@@ -28,6 +28,9 @@ std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view
 /// state, with a warning.
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster);
 
+/// Puts the running nodes that have not answered into `shown`, as commands have found them.
+void note_silences(Context& context, ClusterAndNodes& shown);
+
 /// Returns the named cluster, or all of them.
 std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name);
 

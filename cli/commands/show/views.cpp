@@ -21,9 +21,8 @@
 namespace fastgpu::cli {
 namespace {
 
-std::string running_of_all(std::span<const state::Node> nodes) {
-  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
-  return std::to_string(running) + "/" + std::to_string(nodes.size());
+std::string running_of_all(const ClusterAndNodes& shown) {
+  return std::to_string(running_nodes_of(shown)) + "/" + std::to_string(shown.nodes.size());
 }
 
 std::string price_cell(const GuardStatus& status) {
@@ -199,6 +198,27 @@ Json to_json(const state::Cluster& cluster) {
   return out;
 }
 
+const state::Silence* ClusterAndNodes::silence_of(const state::Node& node) const {
+  const auto found = silences.find(node.name);
+  return found == silences.end() ? nullptr : &found->second;
+}
+
+std::string_view state_word(const ClusterAndNodes& shown, const state::Node& node) {
+  return shown.silence_of(node) == nullptr ? state::to_string(node.state) : "unreachable";
+}
+
+std::size_t running_nodes_of(const ClusterAndNodes& shown) {
+  return static_cast<std::size_t>(std::ranges::count_if(shown.nodes, [&](const state::Node& node) {
+    return node.state == state::NodeState::running && shown.silence_of(node) == nullptr;
+  }));
+}
+
+Json silence_fields(const ClusterAndNodes& shown, const state::Node& node) {
+  const state::Silence* const silence = shown.silence_of(node);
+  return {{"unreachable_since", silence == nullptr ? Json() : Json(utc_text(silence->since))},
+          {"unreachable_reason", silence == nullptr ? Json() : Json(silence->reason)}};
+}
+
 Json to_json(const state::Node& node) {
   Json out;
   out["name"] = node.name.value;
@@ -219,6 +239,11 @@ namespace {
 /// Returns true if a guard ends the cluster, or has ended it.
 bool has_end(const ClusterAndNodes& shown) {
   return shown.owner.empty() && (shown.status.end || shown.status.ended);
+}
+
+/// Returns true if no running node of the cluster is known not to answer.
+bool answers(const ClusterAndNodes& shown) {
+  return shown.silences.empty();
 }
 
 /// Returns true if nodes are being made or removed, by another process or by one that died.
@@ -260,7 +285,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
-    const auto& [cluster, nodes, status, notices, owner] = shown;
+    const auto& [cluster, nodes, status, notices, owner, silences] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
@@ -268,13 +293,14 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
     const MachineSummary machine = machine_of(cluster);
     const bool is_ours = owner.empty();
     view.table.rows.push_back(
-        {cluster.name.value, cluster.provider, cell_of_state(shown), running_of_all(nodes),
+        {cluster.name.value, cluster.provider, cell_of_state(shown), running_of_all(shown),
          std::to_string(slots), is_ours ? price_cell(status) : "-",
          is_ours ? cost_text(status) : "-", is_ours ? end_text(status, now) : "-",
          age(cluster.created, now), or_dash(machine.type), or_dash(machine.zone),
          or_dash(machine.gpus), or_dash(network_word(cluster)), cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
+    item["unreachable"] = silences.size();
     item["unfinished"] = has_unfinished_nodes(shown);
     view.root["clusters"].push_back(std::move(item));
   }
@@ -284,32 +310,30 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
 View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   View view;
   view.when_empty = "no nodes; create some: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},
-                        {"CLUSTER", false, Fit::optional},
-                        {"STATE"},
-                        {"ADDRESS"},
-                        {"SLOTS", false, Fit::optional},
-                        {"PRIVATE", true},
-                        {"PORT", true},
-                        {"USER", true},
-                        {"INSTANCE", true},
-                        {"TYPE", true},
-                        {"ZONE", true},
-                        {"GPUS", true},
-                        {"PRICE", true}};
+  view.table.columns = {{"NAME"},          {"CLUSTER", false, Fit::optional},
+                        {"STATE"},         {"SINCE", std::ranges::all_of(clusters, answers)},
+                        {"ADDRESS"},       {"SLOTS", false, Fit::optional},
+                        {"PRIVATE", true}, {"PORT", true},
+                        {"USER", true},    {"INSTANCE", true},
+                        {"TYPE", true},    {"ZONE", true},
+                        {"GPUS", true},    {"PRICE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes, status, notices, owner] : clusters) {
+  for (const ClusterAndNodes& shown : clusters) {
+    const state::Cluster& cluster = shown.cluster;
     const MachineSummary machine = machine_of(cluster);
-    for (const state::Node& node : nodes) {
+    for (const state::Node& node : shown.nodes) {
       view.names.push_back(node.name.value);
+      const state::Silence* const silence = shown.silence_of(node);
       view.table.rows.push_back(
-          {node.name.value, cluster.name.value, state_cell(state::to_string(node.state)),
-           node.address, std::to_string(node.slots), node.private_address,
-           std::to_string(node.port), node.user, node.instance_id, or_dash(machine.type),
-           or_dash(machine.zone), or_dash(machine.gpus), price_cell(machine)});
+          {node.name.value, cluster.name.value, state_cell(state_word(shown, node)),
+           silence == nullptr ? "-" : utc_text(silence->since), node.address,
+           std::to_string(node.slots), node.private_address, std::to_string(node.port), node.user,
+           node.instance_id, or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),
+           price_cell(machine)});
       Json item = to_json(node);
       item["cluster"] = cluster.name.value;
+      item.update(silence_fields(shown, node));
       item.update(machine_fields(cluster));
       view.root["nodes"].push_back(std::move(item));
     }

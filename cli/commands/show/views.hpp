@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "launcher/binding.hpp"
 #include "provision/storage.hpp"
 #include "state/model.hpp"
+#include "state/silence.hpp"
 
 namespace fastgpu::cli {
 
@@ -27,7 +29,21 @@ struct ClusterAndNodes {
   GuardStatus status{};
   std::vector<Notice> notices{};
   std::string owner{};  ///< See provision::ClusterView.
+  /// The running nodes that have not answered.
+  std::map<NodeName, state::Silence> silences{};
+
+  /// Returns the note on a node that has not answered; null for any other.
+  const state::Silence* silence_of(const state::Node& node) const;
 };
+
+/// Returns the state of a node: "unreachable" for a running one that has not answered.
+std::string_view state_word(const ClusterAndNodes& shown, const state::Node& node);
+
+/// Returns the number of nodes that run and answer.
+std::size_t running_nodes_of(const ClusterAndNodes& shown);
+
+/// Returns since when a node has not answered, and why; null for any other.
+Json silence_fields(const ClusterAndNodes& shown, const state::Node& node);
 
 /// The report of a running node about its devices.
 struct NodeReport {

@@ -209,7 +209,8 @@ TEST_CASE("the fields of what is described keep their names and their order in J
         "open_intents");
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
-        "cluster type region zone gpus market price_per_hour currency rdma_ports rdma_obstacle "
+        "cluster type region zone gpus market price_per_hour currency unreachable_since "
+        "unreachable_reason rdma_ports rdma_obstacle "
         "gpu_devices nvlinks jobs");
 }
 

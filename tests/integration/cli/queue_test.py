@@ -55,9 +55,9 @@ def test_jobs_wait_for_slots_in_their_order(user):
     name = user.two_nodes()
     order = "echo $FASTGPU_JOB_ID >>/root/order; sleep 1"
     detached(user, name, "holds", 2, ["sleep", "600"])
-    assert_in("waits for holds-1", detached(user, name, "first", 1, ["sh", "-c", order]))
-    detached(user, name, "second", 1, ["sh", "-c", order])
-    detached(user, name, "urgent", 1, ["sh", "-c", order], "--priority", "5")
+    assert_in("waits for holds-1", detached(user, f"{name}/0", "first", 1, ["sh", "-c", order]))
+    detached(user, f"{name}/0", "second", 1, ["sh", "-c", order])
+    detached(user, f"{name}/0", "urgent", 1, ["sh", "-c", order], "--priority", "5")
     for job in ("first", "second", "urgent"):
         assert_equal(state_of(user, f"{job}-1"), "queued")
     user.refused(["logs", "first"], 6, "queued")
