@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "cli/workflows/job_access.hpp"
 
 namespace fastgpu::cli {
@@ -45,12 +45,14 @@ std::string ask_about_one(Services& services, const state::Job& job) {
   return silence.empty() ? "" : "the nodes of job " + job.id + " do not answer: " + silence;
 }
 
-/// Returns the jobs, and those of arrays, that are on record.
+/// Returns the jobs, and those of arrays, that are on record. A job is there once, also if both it
+/// and its array are named.
 std::vector<state::Job> recorded_jobs(const state::Store& store,
                                       const std::vector<std::string>& ids) {
   std::vector<state::Job> jobs;
   for (const std::string& id : ids)
-    std::ranges::move(store.jobs_of(id), std::back_inserter(jobs));
+    for (state::Job& job : store.jobs_of(id))
+      if (!contains(jobs, job.id, &state::Job::id)) jobs.push_back(std::move(job));
   return jobs;
 }
 

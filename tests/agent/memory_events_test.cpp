@@ -1,6 +1,7 @@
 #include "agent/jobs/memory_events.hpp"
 
 #include <doctest/doctest.h>
+#include <string>
 
 namespace fastgpu::agent {
 namespace {

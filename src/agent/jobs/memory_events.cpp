@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGroups = "/sys/fs/cgroup";
 constexpr std::string_view kCount = "oom_kill ";
-constexpr std::chrono::milliseconds kBetweenLooks{1'000};
+constexpr std::chrono::milliseconds kBetweenCounts{1'000};
 /// The time from the rise of the count to the signal, at most.
 constexpr std::chrono::milliseconds kSignalFollows{1'000};
 
@@ -118,12 +118,12 @@ int MemoryWatch::wait() const noexcept {
   if (file_.empty()) return -1;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(next_ - std::chrono::steady_clock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kBetweenLooks.count()));
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kBetweenCounts.count()));
 }
 
 void MemoryWatch::look() {
   if (file_.empty() || std::chrono::steady_clock::now() < next_) return;
-  next_ = std::chrono::steady_clock::now() + kBetweenLooks;
+  next_ = std::chrono::steady_clock::now() + kBetweenCounts;
   observe(is_being_killed(proc_file(program_, "stat"), proc_file(program_, "status")));
 }
 

@@ -273,7 +273,7 @@ def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
 
 @shared_cluster
 def test_processes_of_a_job_that_another_state_directory_started_are_not_leftovers(user):
-    name = user.two_nodes()
+    user.two_nodes()
     # The supervisor is on the first node alone, and has a lock on this file.
     lock = "$HOME/.fastgpu/jobs/other-1.2/lock"
     mark = "FASTGPU_JOB_ID=other-1.2"
