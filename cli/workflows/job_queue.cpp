@@ -17,6 +17,7 @@
 #include "base/units.hpp"
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/queue_questions.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "cli/workflows/silent_nodes.hpp"
 #include "state/words.hpp"
 
@@ -235,13 +236,6 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job,
 }
 
 }  // namespace
-
-std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes) {
-  std::vector<launcher::NodeSlots> slots;
-  for (const state::Node& node : nodes)
-    slots.push_back({node.name, node.slots});
-  return slots;
-}
 
 std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,
                                              const std::vector<state::Node>& nodes,

@@ -16,9 +16,6 @@ namespace fastgpu::cli {
 /// state directory: were it to fail, its job would be lost.
 constexpr std::chrono::minutes kWaitForOthers{1};
 
-/// Returns the nodes with their slots.
-std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes);
-
 /// Places the ranks of a valid `spec` on the nodes, where slots are free if all of them fit there.
 /// Throws ErrorKind::usage if there are not enough slots at all.
 std::vector<launcher::NodeRanks> place_among(Services& services, const state::Cluster& cluster,

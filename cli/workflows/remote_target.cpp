@@ -87,4 +87,11 @@ RemoteTarget running_nodes(Services& services, std::string_view text, Access acc
   return out;
 }
 
+std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes) {
+  std::vector<launcher::NodeSlots> slots;
+  for (const state::Node& node : nodes)
+    slots.push_back({node.name, node.slots});
+  return slots;
+}
+
 }  // namespace fastgpu::cli

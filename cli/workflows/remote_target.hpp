@@ -36,4 +36,7 @@ enum class Absent : std::uint8_t {
 RemoteTarget running_nodes(Services& services, std::string_view text,
                            Access access = Access::modify, Absent absent = Absent::refused);
 
+/// Returns the nodes with their slots.
+std::vector<launcher::NodeSlots> slots_of(const std::vector<state::Node>& nodes);
+
 }  // namespace fastgpu::cli

@@ -8,7 +8,6 @@
 #include "base/contains.hpp"
 #include "base/counted.hpp"
 #include "base/time_text.hpp"
-#include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/fan_out.hpp"
 #include "launcher/recovery.hpp"
@@ -78,8 +77,8 @@ void leave_out_silent(Services& services, RemoteTarget& target, const launcher::
     }
   leave_out(target, silent);
   if (reason.empty()) return;  // It has answered meanwhile.
-  services.messages().note(folded(silent) + (silent.size() == 1 ? " does" : " do") +
-                           " not answer since " + utc_text(since) + " (" + reason +
+  services.messages().note(folded(silent) + (silent.size() == 1 ? " has" : " have") +
+                           " not answered since " + utc_text(since) + " (" + reason +
                            "): the job goes to the other nodes");
 }
 

@@ -54,17 +54,17 @@ TEST_CASE("a program that is not there is named") {
   const Error e = failure_of([] { run({.argv = {"no-such-program-here"}}); });
   CHECK(e.kind() == ErrorKind::not_found);
   CHECK(std::string(e.what()) == "no-such-program-here: No such file or directory");
-  CHECK(failure_of([] { run({.argv = {"/no/such"}}); }).kind() == ErrorKind::not_found);
+  CHECK(failure_of([] { run({.argv = {"/proc/no-such"}}); }).kind() == ErrorKind::not_found);
   CHECK(failure_of([] { run({.argv = {"/etc"}}); }).kind() == ErrorKind::denied);
   CHECK(failure_of([] { run({.argv = {}}); }).kind() == ErrorKind::usage);
 }
 
 TEST_CASE("a working directory that is not there is named") {
   Command command = shell("pwd");
-  command.directory = "/no/such/place";
+  command.directory = "/proc/no/such/place";
   const Error e = failure_of([&] { run(command); });
   CHECK(e.kind() == ErrorKind::not_found);
-  CHECK(std::string(e.what()).find("working directory /no/such/place") == 0);
+  CHECK(std::string(e.what()).find("working directory /proc/no/such/place") == 0);
 }
 
 TEST_CASE("directory and environment are what was asked for") {

@@ -17,6 +17,7 @@
 #include "cli/workflows/cluster_scheduler.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/host_list.hpp"
 #include "launcher/recovery.hpp"

@@ -18,6 +18,7 @@
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_end_watch.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/remote_target.hpp"
 #include "config/document.hpp"
 #include "launcher/queue.hpp"
 #include "state/words.hpp"

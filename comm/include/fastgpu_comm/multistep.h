@@ -76,9 +76,9 @@ typedef struct fgc_multistep_outcome {
 fgc_status fgc_multistep_step(fgc_multistep* multistep, fgc_multistep_outcome* outcome);
 
 /* Ends a step of this rank that does not count, such as one with gradients that are not finite, in
- * place of fgc_multistep_step: the program has not moved the parameters. Rounds end where they would
- * with it, and the other ranks do not wait for one step more. If a rank leaves out all its steps of
- * a few rounds in a row, the warning handlers of all ranks are told which it is. */
+ * place of fgc_multistep_step: the program has not moved the parameters. Rounds end where they
+ * would with it, and the other ranks do not wait for one step more. If a rank leaves out all its
+ * steps of a few rounds in a row, the warning handlers of all ranks are told which it is. */
 fgc_status fgc_multistep_leave_out(fgc_multistep* multistep, fgc_multistep_outcome* outcome);
 
 /* Returns 1 if FASTGPU_COMM_NANCHECK is skip, else 0; -1 for NULL. With a mode that averages

@@ -70,7 +70,7 @@ def test_a_host_that_does_not_answer_is_shown_and_jobs_do_without_it(lab):
     # Later ones do not try.
     done = job(lab, 2)
     assert_equal(hosts_in(done), ["one", "three"])
-    assert_in("two does not answer since", done.stderr)
+    assert_in("two has not answered since", done.stderr)
     assert_in("the job goes to the other nodes", done.stderr)
     # Where it is needed, the error says how to do without.
     for ranks in (3, None):
