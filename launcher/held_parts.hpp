@@ -28,8 +28,8 @@ HeldParts parts_held_by(const std::string& job, const NodeRanks& ranks);
 ///   their order, and a GPU has the cores beside it that are free, or all of these,
 /// - if there are too few, free places of other nodes that share its kernel,
 /// - else places that jobs on those nodes hold, too.
-/// With more ranks than the node has places, several ranks have the same, and all places must be
-/// free. A job that shares takes also what other jobs on its nodes hold, at last.
+/// If the node has fewer places than ranks, several ranks have the same, and all places must be
+/// free. A job that shares takes free places first, and then those that other jobs hold.
 ///
 /// Returns the jobs that hold what the ranks need. Then the placement has no CPUs and GPUs.
 std::vector<std::string> bind_ranks(std::vector<NodeRanks>& placement,

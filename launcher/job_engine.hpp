@@ -86,9 +86,9 @@ class JobMayRun : public Error {
   explicit JobMayRun(const Error& why) : Error(why) {}
 };
 
-/// How long an engine is asked: for a few seconds, as somebody waits who looks at a list of jobs;
-/// or for half a minute, as another job waits. A login takes long where it reads its modules from a
-/// network, or is on another continent.
+/// The time that an engine has for its answer: a few seconds for a list of jobs, and half a minute
+/// if another job waits for the answer. A login takes long if it reads its modules from a network,
+/// or is on another continent.
 enum class Asking : std::uint8_t { briefly, patiently };
 
 constexpr std::chrono::milliseconds limit_of(Asking how, std::chrono::milliseconds brief) noexcept {

@@ -174,7 +174,7 @@ void fix_place(state::Job& job) {
   job.record = std::move(record);
 }
 
-/// What a look at the records has found for a job that waits.
+/// The findings of a look at the records, for a job that waits.
 struct Look {
   bool is_ended = false;  ///< Another process has recorded its end, or removed it.
   bool has_lost_cluster = false;

@@ -1,4 +1,4 @@
-// What a waiting job asks about the jobs that it waits for.
+// The questions of a waiting job about the jobs before it: have they ended?
 #pragma once
 
 #include <map>

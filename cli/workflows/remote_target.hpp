@@ -26,8 +26,8 @@ enum class Access : std::uint8_t { modify, inspect };
 enum class Absent : std::uint8_t {
   refused,   ///< The call throws.
   left_out,  ///< They are left out. The call throws if no node is left.
-  /// Those that come or go just now, as another process changes the cluster, are left out with a
-  /// note, unless `text` names nodes. Otherwise as `refused`. For commands that only look.
+  /// Leaves out the nodes that another process makes or deletes just now, with a note. If `text`
+  /// names nodes, refuses them. For commands that change nothing.
   noted,
 };
 

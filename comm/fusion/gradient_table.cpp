@@ -150,7 +150,7 @@ GradientTable decode_table(std::span<const std::byte> message) try {
 
 std::optional<std::string> first_difference(const GradientTable& mine,
                                             const GradientTable& theirs) {
-  // What the library adds follows from the gradients of the program, whose number says more.
+  // The number of the program's own gradients says more than what the library adds for each.
   auto found = first_difference(of_program(mine), of_program(theirs));
   return found ? found : first_difference(all_of(mine), all_of(theirs));
 }

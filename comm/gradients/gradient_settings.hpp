@@ -33,7 +33,7 @@ enum class NonFiniteAction : std::uint8_t {
   stop   ///< The step fails on every rank.
 };
 
-/// What the numbers are that are exchanged, for messages.
+/// The meaning of the exchanged numbers, for messages.
 enum class GradientContent : std::uint8_t {
   gradients,
   moves  ///< How far parameters have moved in a round of steps.

@@ -28,7 +28,7 @@ struct Header {
   double left_out = 0;  ///< 1 for a rank that has left out its steps again and again.
 };
 
-/// The rounds in a row after which all ranks are told that they come to nothing.
+/// The number of rounds in a row without results after which all ranks report it.
 constexpr std::uint32_t kRoundsUntilReport = 3;
 
 /// Returns true for the counts that are reported: few, however many there are.
@@ -408,7 +408,7 @@ MultistepOutcome Multistep::wait(Slice& slice, const RoundShare& share) {
   return outcome;
 }
 
-/// Tells this rank if rounds are skipped again and again, as every other rank is told.
+/// Reports rounds that are skipped again and again. Every rank does so.
 void Multistep::report_lost_rounds(const MultistepOutcome& outcome) {
   lost_rounds_ = outcome.non_finite && !outcome.has_results ? lost_rounds_ + 1 : 0;
   if (lost_rounds_ == 0 || !is_reported(lost_rounds_) || events_ == nullptr) return;

@@ -47,8 +47,8 @@ class Store {
   /// throws, all are undone. May be nested.
   void atomically(const std::function<void()>& body);
 
-  /// Sets the longest wait for the changes of other processes: five seconds is for commands that
-  /// somebody waits for.
+  /// Sets the longest wait for the changes of other processes. It is five seconds at first, which
+  /// is right for commands that a person runs.
   void wait_longer(std::chrono::milliseconds limit) noexcept;
 
   /// Returns what differs after each change, of this process or another one. Costs next to nothing.

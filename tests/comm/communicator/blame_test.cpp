@@ -51,7 +51,7 @@ void train(Communicator& comm, const std::string& mode, const GradientSettings& 
   steps.step();
 }
 
-/// What one rank does, where `is_odd` is not as on the others.
+/// The calls of one rank. `is_odd` is true for the rank that differs from the others.
 using Act = std::function<void(Communicator&, bool is_odd)>;
 
 std::vector<std::pair<std::string, Act>> differences() {
