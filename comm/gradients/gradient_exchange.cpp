@@ -1,21 +1,16 @@
 #include "comm/gradients/gradient_exchange.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/gradients/agree.hpp"
 #include "comm/gradients/codec_traits.hpp"
 #include "comm/gradients/gradient_check.hpp"
 #include "comm/gradients/saved_gradients.hpp"
 
 namespace fastgpu::comm {
-namespace {
-
-using namespace std::chrono_literals;
-
-}  // namespace
 
 GradientExchange::GradientExchange(Communicator& communicator, GradientSettings settings,
                                    GradientEvents* events)
@@ -69,20 +64,15 @@ void GradientExchange::begin(const Lock&) {
   tuning_.emplace(*control_, settings_, table_,
                   is_on_host ? Tuning::Advice::of_codec : Tuning::Advice::none, events_);
   const int streams = settings_.is_tuned ? kMostStreams : settings_.streams;
-  for (int stream = 0; stream < streams; ++stream)
-    streams_.emplace_back(*communicator_.split(0, 0)).name_calls("a bucket of gradients");
   const Exchange exchange = traits_of(settings_, communicator_.size()).exchange;
-  if (exchange == Exchange::mixed_precision_reduce || exchange == Exchange::gather)
-    std::ranges::transform(streams_, std::back_inserter(reduction_levels_), reduction_levels_of);
-  if (exchange == Exchange::factors)
-    for (int stream = 0; stream < streams; ++stream)
-      factor_streams_.emplace_back(*communicator_.split(0, 0)).name_calls("factors of gradients");
+  streams_.emplace(communicator_, streams, exchange);
   codec_.begin(exchange);
-  begun_ = ready_ = GradientSet(table_.size());
+  progress_ = StepProgress(table_.size());
   lay_out();
   if (communicator_.size() == 1) return;
   // Ranks that wait must know this once they have waited for settings_.stall.
-  const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
+  const auto soon =
+      std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, std::chrono::milliseconds(1));
   watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { notify_late(lasted); });
 }
 
@@ -91,23 +81,23 @@ void GradientExchange::lay_out() {
   launcher_.reset();
   codec_.drop_sums();
   devices_.reset();
-  buffer_.lay_out(plan_fusion(table_, order_.gradients(), wire_, setting.bucket, codec_.encoded(),
-                              factor_streams_.empty() ? EncodedPieces::cut : EncodedPieces::whole));
+  buffer_.lay_out(
+      plan_fusion(table_, order_.gradients(), wire_, setting.bucket, codec_.encoded(),
+                  streams_->factors().empty() ? EncodedPieces::cut : EncodedPieces::whole));
   if (!device_tensors_.devices().empty()) lay_out_devices();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
-  for (Communicator& stream : streams_)
-    stream.use_plan(setting.plan);
+  streams_->use_plan(setting.plan);
   // On a device all sums are made in one order.
   const auto streams = device_sums_ ? 1 : static_cast<std::size_t>(setting.streams);
-  const std::span used = std::span(streams_).first(streams);
   BucketLauncher::Ways ways{.device = devices_ ? devices_->summing() : nullptr};
   if (!codec_.encoded().empty()) {
     make_encoded_sums();
     ways.encoded = codec_.sums();
   } else {
-    ways.levels = reduction_levels_;
+    ways.levels = streams_->levels();
   }
-  launcher_.emplace(buffer_.plan(), buffer_.bytes(), used, ways, recorder_->timeline());
+  launcher_.emplace(buffer_.plan(), buffer_.bytes(), streams_->first(streams), ways,
+                    recorder_->timeline());
   begin_launching();
 }
 
@@ -117,9 +107,9 @@ void GradientExchange::make_encoded_sums() {
   on_device([&] {
     codec_.make_sums({.plan = buffer_.plan(),
                       .buffer = buffer_.bytes(),
-                      .streams = std::span(streams_).first(used),
-                      .factor_streams = factor_streams_,
-                      .levels = reduction_levels_,
+                      .streams = streams_->first(used),
+                      .factor_streams = streams_->factors(),
+                      .levels = streams_->levels(),
                       .device = devices_ ? devices_->only() : nullptr});
   });
 }
@@ -144,7 +134,7 @@ void GradientExchange::follow_warmup() {
 }
 
 void GradientExchange::begin_launching() {
-  launcher_->begin_step(op_, step_, codec_.steps());
+  launcher_->begin_step(op_, progress_.step(), codec_.steps());
   if (!devices_) return;
   std::vector<bool> stays;
   for (std::size_t i = 0; i < buffer_.plan().buckets.size(); ++i)
@@ -179,7 +169,7 @@ void GradientExchange::use_operation(ReduceOp op) {
 }
 
 void GradientExchange::check_between_steps(std::string_view what) const {
-  if (begun_.count() > 0)
+  if (!progress_.is_between_steps())
     throw Error(ErrorKind::usage, std::string(what) + " between steps, not within one");
 }
 
@@ -283,10 +273,9 @@ void GradientExchange::ready_at(GradientId id, std::span<std::byte> values) {
 void GradientExchange::begin_gradient(const Lock& lock, GradientId id) {
   check_exists(id);
   begin(lock);
-  if (begun_.contains(id))
+  if (!progress_.begin(id))
     throw Error(ErrorKind::usage,
                 "gradient '" + printable(table_[id].name) + "' is ready already in this step");
-  begun_.add(id);
 }
 
 /// Packs a gradient, and launches the buckets that are complete then.
@@ -298,11 +287,11 @@ void GradientExchange::travel(GradientId id, gpu::StreamHandle stream) {
     pack(id);
   const auto ended = Timeline::Clock::now();
   if (recorder_->timeline() != nullptr)
-    recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended, table_.bytes(id)});
+    recorder_->timeline()->add(
+        {"ready", 0, progress_.step(), id.value, began, ended, table_.bytes(id)});
   const Lock lock(mutex_);
   recorder_->counters().ready_seconds += seconds_of(ended - began);
-  ready_.add(id);
-  order_of_step_.push_back(id);
+  progress_.ready(id);
   launcher_->gradient_ready(id);
 }
 
@@ -326,8 +315,8 @@ void GradientExchange::piece_is_packed(const PackedPiece& packed) {
   if (packed.non_finite) {
     const GradientPiece& piece = packed.piece;
     const ElementType type = wire_[piece.gradient.value];
-    keep_first(report_, {communicator_.rank(), piece.gradient, piece.first + *packed.non_finite,
-                         non_finite_at(buffer_.of(piece), type, *packed.non_finite)});
+    progress_.found({communicator_.rank(), piece.gradient, piece.first + *packed.non_finite,
+                     non_finite_at(buffer_.of(piece), type, *packed.non_finite)});
   }
   launcher_->piece_ready(packed.bucket);
 }
@@ -375,48 +364,43 @@ StepOutcome GradientExchange::end_step(Verdicts wishes, std::optional<gpu::Strea
   if (devices_) on_device([this] { devices_->drain(); });  // A device's thread takes the lock.
   Lock lock(mutex_);
   begin(lock);
-  const Agreement agreement = messages_->negotiate({state(wishes), report_});
-  if (agreement.summary.verdicts.differs) throw difference_in(agreement);
-  finish(agreement);
+  const Agreement agreement = messages_->negotiate({state(wishes), progress_.report()});
+  if (agreement.summary.verdicts.differs) throw caused(difference_in(agreement, table_));
+  StepOutcome outcome = outcome_of(agreement, progress_.step(), settings_.non_finite);
+  finish(agreement, outcome.is_applied);
   if (devices_) on_device([&] { devices_->finish_step(stream); });
-  StepOutcome outcome = outcome_of(agreement);
-  const std::optional<Error> failure = failure_of(agreement, outcome);
+  // The rank that has it: it would be a line of every rank otherwise.
+  if (outcome.non_finite && outcome.non_finite->rank == communicator_.rank())
+    warn(described(*outcome.non_finite, outcome.step));
+  const std::optional<StepFailure> failure =
+      failure_of(agreement, outcome, table_, settings_.non_finite,
+                 [&](const NonFiniteReport& report) { return described(report, outcome.step); });
+  const std::vector<GradientId> order = progress_.take_order();
   next_step();
   // No rank would learn that views have moved.
-  if (!failure) change_plan(outcome, seconds_of(Timeline::Clock::now() - began));
-  order_of_step_.clear();
+  if (!failure) change_plan(outcome, order, seconds_of(Timeline::Clock::now() - began));
   is_over_ = outcome.is_somebody_leaving;
   const auto ended = Timeline::Clock::now();
   recorder_->counters().wait_seconds += seconds_of(ended - began);
   if (recorder_->timeline() != nullptr)
     recorder_->timeline()->add({"wait_step", 0, outcome.step, 0, began, ended});
-  if (failure) throw Error(*failure);
+  if (failure) throw caused(*failure);
   return outcome;
 }
 
-std::optional<Error> GradientExchange::failure_of(const Agreement& agreement,
-                                                  const StepOutcome& outcome) {
-  if (agreement.is_torn() && !outcome.is_somebody_leaving) return difference_in(agreement);
-  if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
-    return communicator_.caused_by(
-        outcome.non_finite->rank,
-        Error(ErrorKind::remote, described(*outcome.non_finite, outcome.step)));
-  return std::nullopt;
-}
-
-CausedError GradientExchange::difference_in(const Agreement& agreement) {
-  return communicator_.caused_by(
-      odd_rank_in(agreement.ranks, table_),
-      Error(ErrorKind::usage, describe_differences(agreement.ranks, table_)));
+CausedError GradientExchange::caused(const StepFailure& failure) {
+  return communicator_.caused_by(failure.culprit, failure.error);
 }
 
 std::string GradientExchange::described(const NonFiniteReport& report, std::uint32_t step) const {
   return describe(report, step, table_, wire_[report.gradient.value], settings_.content);
 }
 
-/// `waited` are the seconds in which this rank waited for the end of the step.
-void GradientExchange::change_plan(StepOutcome& outcome, double waited) {
-  const bool has_new_order = order_.learn(*control_, order_of_step_);
+/// `order` is that in which gradients became ready on this rank, and `waited` are the seconds in
+/// which it waited for the end of the step.
+void GradientExchange::change_plan(StepOutcome& outcome, const std::vector<GradientId>& order,
+                                   double waited) {
+  const bool has_new_order = order_.learn(*control_, order);
   const bool has_new_setting = tuning_->step_ended(waited);
   outcome.have_views_moved = has_new_order || has_new_setting;
   if (outcome.have_views_moved) move_views();
@@ -436,28 +420,16 @@ void GradientExchange::move_views() {
 }
 
 RankState GradientExchange::state(Verdicts verdicts) const {
-  return {.rank = communicator_.rank(),
-          .step = step_,
-          .plan = buffer_.plan_hash(),
-          .verdicts = verdicts,
-          .ready = ready_};
+  return progress_.state(communicator_.rank(), buffer_.plan_hash(), verdicts);
 }
 
 void GradientExchange::warn(const std::string& sentence) {
   if (events_ != nullptr) events_->warned(sentence);
 }
 
-bool GradientExchange::is_applied(const Agreement& agreement) const {
-  const bool is_bad =
-      agreement.details.report.has_value() && (settings_.non_finite == NonFiniteAction::skip ||
-                                               settings_.non_finite == NonFiniteAction::stop);
-  return !is_bad && !agreement.is_torn();
-}
-
-void GradientExchange::finish(const Agreement& agreement) {
+void GradientExchange::finish(const Agreement& agreement, bool applies) {
   launcher_->launch_rest(agreement.details.ready_on_any);
   GradientCounters& counters = recorder_->counters();
-  const bool applies = is_applied(agreement);
   if (!applies) ++counters.steps_without_results;
   if (applies) codec_.keep_velocities(agreement.details.ready_on_all);
   for (std::size_t i = 0; i < buffer_.plan().buckets.size(); ++i) {
@@ -478,25 +450,10 @@ void GradientExchange::finish(const Agreement& agreement) {
   }
 }
 
-StepOutcome GradientExchange::outcome_of(const Agreement& agreement) {
-  StepOutcome outcome{.step = step_,
-                      .is_applied = is_applied(agreement),
-                      .skipped = agreement.details.ready_on_any.missing(),
-                      .non_finite = agreement.details.report,
-                      .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
-  // The rank that has it: it would be a line of every rank otherwise.
-  if (outcome.non_finite && outcome.non_finite->rank == communicator_.rank())
-    warn(described(*outcome.non_finite, step_));
-  return outcome;
-}
-
 void GradientExchange::next_step() {
   recorder_->step_ended();
-  ++step_;
-  begun_.clear();
-  ready_.clear();
+  progress_.next_step();
   memory_.step_ended();
-  report_.reset();
   codec_.step_ended();
   follow_warmup();
   begin_launching();

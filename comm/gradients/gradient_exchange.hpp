@@ -13,8 +13,8 @@
 
 #include "comm/common/caused_error.hpp"
 #include "comm/communicator/communicator.hpp"
-#include "comm/gradients/agree.hpp"
 #include "comm/gradients/bucket_launcher.hpp"
+#include "comm/gradients/bucket_streams.hpp"
 #include "comm/gradients/gradient_codec.hpp"
 #include "comm/gradients/gradient_events.hpp"
 #include "comm/gradients/gradient_memory.hpp"
@@ -26,19 +26,11 @@
 #include "comm/gradients/recorder.hpp"
 #include "comm/gradients/stall_watchdog.hpp"
 #include "comm/gradients/step_messages.hpp"
+#include "comm/gradients/step_outcome.hpp"
+#include "comm/gradients/step_progress.hpp"
 #include "comm/gradients/tuning.hpp"
 
 namespace fastgpu::comm {
-
-/// The common knowledge of all ranks about a step that has ended.
-struct StepOutcome {
-  std::uint32_t step = 0;             ///< Counted from 0.
-  bool is_applied = true;             ///< Gradients have results: false for a skipped step.
-  std::vector<GradientId> skipped{};  ///< Ready on no rank: left unchanged, except for views.
-  std::optional<NonFiniteReport> non_finite{};
-  bool is_somebody_leaving = false;  ///< No further step follows.
-  bool have_views_moved = false;     ///< Views must be requested again.
-};
 
 /// When the order of gradients in a saved state is taken.
 enum class SavedOrder : std::uint8_t {
@@ -150,7 +142,7 @@ class GradientExchange {
   void follow_warmup();
   void check_between_steps(std::string_view what) const;
   void begin_launching();
-  void change_plan(StepOutcome& outcome, double waited);
+  void change_plan(StepOutcome& outcome, const std::vector<GradientId>& order, double waited);
   void move_views();
   void check_exists(GradientId id) const;
   void pack(GradientId id);
@@ -170,15 +162,12 @@ class GradientExchange {
       throw;
     }
   }
-  bool is_applied(const Agreement& agreement) const;
-  StepOutcome outcome_of(const Agreement& agreement);
-  void finish(const Agreement& agreement);
+  void finish(const Agreement& agreement, bool applies);
   void next_step();
   RankState state(Verdicts verdicts) const;
   void notify_late(std::chrono::milliseconds lasted);
   void warn(const std::string& sentence);
-  std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome);
-  CausedError difference_in(const Agreement& agreement);
+  CausedError caused(const StepFailure& failure);
   std::string described(const NonFiniteReport& report, std::uint32_t step) const;
 
   Communicator& communicator_;
@@ -192,10 +181,7 @@ class GradientExchange {
   std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
-  std::vector<Communicator> streams_;
-  std::vector<Communicator> factor_streams_;  ///< One for each stream, if matrices are factors.
-  std::vector<ReductionLevels>
-      reduction_levels_;  ///< One for each stream, if 16-bit numbers or codes are added so.
+  std::optional<BucketStreams> streams_;
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
   std::optional<StepMessages> messages_;
@@ -204,13 +190,9 @@ class GradientExchange {
   PlannedBuffer buffer_;
   std::optional<BucketLauncher> launcher_;  ///< Absent before the first step.
 
-  std::uint32_t step_ = 0;
+  StepProgress progress_;
   bool is_over_ = false;  ///< True once a rank has left.
   ReduceOp op_ = ReduceOp::average;
-  GradientSet begun_;  ///< Gradients that are being packed, or ready.
-  GradientSet ready_;
-  std::vector<GradientId> order_of_step_;  ///< The order in which they became ready in this step.
-  std::optional<NonFiniteReport> report_;
 
   std::unique_ptr<GradientsOnDevices> devices_;  ///< Null if all gradients are the host's.
   std::optional<StallWatchdog> watch_;           ///< Declared last, to end before what it looks at.

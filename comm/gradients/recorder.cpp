@@ -41,6 +41,19 @@ std::vector<Counter> as_list(const GradientCounters& counters) {
 
 }  // namespace
 
+void GradientCounters::add(const GradientCounters& other) noexcept {
+  steps += other.steps;
+  steps_without_results += other.steps_without_results;
+  buckets += other.buckets;
+  bucket_bytes += other.bucket_bytes;
+  negotiation_messages += other.negotiation_messages;
+  negotiation_bytes += other.negotiation_bytes;
+  late_ranks += other.late_ranks;
+  ready_seconds += other.ready_seconds;
+  unpack_seconds += other.unpack_seconds;
+  wait_seconds += other.wait_seconds;
+}
+
 Recorder::Recorder(Communicator& control, const GradientSettings& settings, Warn warn,
                    Timeline::Clock::duration between_writes)
     : record_(control, {settings.timeline, settings.counters}, std::move(warn), between_writes,

@@ -35,6 +35,9 @@ struct GradientCounters {
   double unpack_seconds = 0;
   double wait_seconds = 0;                ///< Time in wait_step.
   std::vector<StreamCounters> streams{};  ///< Streams that have carried data.
+
+  /// Adds the counts of another exchange, but not those of its streams.
+  void add(const GradientCounters& other) noexcept;
 };
 
 /// The counters and the timeline of this rank's steps, which a RankRecord writes.

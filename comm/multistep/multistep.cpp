@@ -1,55 +1,24 @@
 #include "comm/multistep/multistep.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <utility>
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "comm/communicator/broadcast_message.hpp"
 #include "comm/fusion/fingerprint.hpp"
+#include "comm/multistep/agree.hpp"
+#include "comm/multistep/refusal.hpp"
+#include "comm/multistep/saved_tensor.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// The beginning of the name of a tensor with what a rank contributes. The mode follows it: what
-/// the tuner has found is kept for each mode.
-constexpr std::string_view kHeaderName = "fastgpu_comm.round ";
-
-/// The content of that tensor, averaged over the ranks.
-struct Header {
-  double weight = 0;
-  double finished = 0;
-  double left_out = 0;  ///< 1 for a rank that has left out its steps again and again.
-};
-
-/// The number of rounds in a row without results after which all ranks report it.
-constexpr std::uint32_t kRoundsUntilReport = 3;
-
-/// Returns true for the counts that are reported: few, however many there are.
-bool is_reported(std::uint32_t rounds) noexcept {
-  return rounds % kRoundsUntilReport == 0 && std::has_single_bit(rounds / kRoundsUntilReport);
-}
-
-Error refusal(const std::string& why) {
-  return {ErrorKind::usage, "multistep: " + why};
-}
-
 [[noreturn]] void refuse_step(const std::string& why) {
-  throw refusal(why);
-}
-
-/// Files of a rank have one name, so that one exchange alone may write them.
-GradientSettings settings_of_slice(GradientSettings settings, std::size_t slice,
-                                   const MultistepSettings& mode) {
-  if (!averages_gradients(mode.mode)) settings.content = GradientContent::moves;
-  if (slice > 0) settings.timeline = settings.counters = "";
-  return settings;
+  throw multistep_refusal(why);
 }
 
 OuterRate rate_of_round(const MultistepSettings& settings, std::uint64_t round) {
@@ -93,32 +62,21 @@ std::size_t Multistep::add(GradientInfo info, std::span<std::byte> values) {
 
 void Multistep::begin() {
   if (!slices_.empty()) refuse_step("begin is called once");
-  check_same_mode();
+  check_same_mode(communicator_, mode());
   std::vector<std::size_t> bytes;
   for (MultistepTensor& tensor : tensors_)
     bytes.push_back(tensor.work().size());
   const bool has_slices = mode().mode == MultistepMode::slices;
   const std::uint32_t count = has_slices ? mode().steps : 1;
-  slice_of_ = slices_of_tensors(bytes, count);
-  std::vector<Slice> slices(count);
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    slices[i].exchange = std::make_unique<GradientExchange>(
-        communicator_, settings_of_slice(settings_, i, mode()), events_);
-    slices[i].header =
-        slices[i].exchange->add({.name = std::string(kHeaderName) + to_string(mode()),
-                                 .type = ElementType::float64,
-                                 .shape = {sizeof(Header) / sizeof(double)}},
-                                {});
-  }
-  id_of_.resize(tensors_.size());
+  std::vector<SliceExchange> slices;
+  for (std::size_t i = 0; i < count; ++i)
+    slices.emplace_back(communicator_, settings_, mode(), i, events_);
+  const std::vector<std::uint32_t> slice_of = slices_of_tensors(bytes, count);
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    slices[slice_of[i]].add(i, tensors_[i]);
   taken_.resize(tensors_.size());
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    Slice& slice = slices[slice_of_[i]];
-    id_of_[i] = slice.exchange->add(tensors_[i].work_info(), tensors_[i].work());
-    slice.tensors.push_back(i);
-  }
-  for (Slice& slice : slices)
-    slice.exchange->view(slice.header);  // A collective, in which ranks that differ are named.
+  for (SliceExchange& slice : slices)
+    slice.compare();
   if (!averages_gradients(mode().mode))
     for (MultistepTensor& tensor : tensors_) {
       if (!tensor.values().empty()) communicator_.broadcast(tensor.values(), Rank{0});
@@ -127,48 +85,17 @@ void Multistep::begin() {
   slices_ = std::move(slices);
 }
 
-/// Compares the modes of ranks: a collective, before tensors are compared.
-void Multistep::check_same_mode() {
-  const std::string own = to_string(mode());
-  const std::uint64_t number = Fingerprint().add(own).value();
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(communicator_.size()));
-  communicator_.all_gather(std::as_bytes(std::span(&number, 1)),
-                           std::as_writable_bytes(std::span(all)));
-  const auto odd = std::ranges::find_if(all, [&](std::uint64_t each) { return each != all[0]; });
-  if (odd == all.end()) return;
-  const Rank rank{static_cast<int>(odd - all.begin())};
-  const std::string theirs = broadcast_message(communicator_, rank, own);
-  const std::string reference = broadcast_message(communicator_, {0}, own);
-  throw communicator_.caused_by(
-      rank, refusal("rank " + std::to_string(rank.value) + " has the mode " + theirs +
-                    ", and rank 0 " + reference));
-}
-
-/// Compares the rounds in which ranks begin or continue: a collective in the first step after
+/// Compares the places at which ranks begin or continue: a collective in the first step after
 /// `begin` or a loaded state.
-void Multistep::check_same_round() {
-  if (has_compared_rounds_) return;
-  has_compared_rounds_ = true;
+void Multistep::compare_once() {
+  if (std::exchange(has_compared_, true)) return;
   const RoundClock::State& clock = clock_.state();
-  Fingerprint others;
-  others.add(std::bit_cast<std::uint64_t>(clock.step_weight)).add(clock.finished_rounds);
-  others.add(static_cast<std::uint8_t>(came_.has_value()));
-  for (const Slice& slice : slices_)
-    others.add(slice.exchange->order());
-  const std::array<std::uint64_t, 2> own{clock.round, others.value()};
-  std::vector<std::array<std::uint64_t, 2>> all(static_cast<std::size_t>(communicator_.size()));
-  communicator_.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
-  const auto odd = std::ranges::find_if(all, [&](const auto& each) { return each != all[0]; });
-  if (odd == all.end()) return;
-  constexpr const char* kRemedy = ": load the states of one checkpoint on all ranks";
-  const Rank rank{static_cast<int>(odd - all.begin())};
-  const std::string name = "rank " + std::to_string(rank.value);
-  const bool is_same_round = (*odd)[0] == all[0][0];
-  throw communicator_.caused_by(
-      rank,
-      refusal(is_same_round ? name + " continues another training than rank 0" + kRemedy
-                            : name + " continues in round " + std::to_string((*odd)[0]) +
-                                  ", and rank 0 in round " + std::to_string(all[0][0]) + kRemedy));
+  Fingerprint fingerprint;
+  fingerprint.add(std::bit_cast<std::uint64_t>(clock.step_weight)).add(clock.finished_rounds);
+  fingerprint.add(static_cast<std::uint8_t>(came_.has_value()));
+  for (const SliceExchange& slice : slices_)
+    fingerprint.add(slice.gradients().order());
+  check_same_place(communicator_, {.round = clock.round, .fingerprint = fingerprint.value()});
 }
 
 void Multistep::check_begun() const {
@@ -212,7 +139,7 @@ void Multistep::take(std::size_t tensor, double weight) {
   tensors_[tensor].accumulate(weight);
   if (!clock_.is_last_step()) return;
   tensors_[tensor].scale_work(1 / clock_.reference());
-  slices_[0].exchange->ready(id_of_[tensor]);
+  slices_[0].ready(tensor);
 }
 
 void Multistep::take_all(double weight) {
@@ -223,7 +150,7 @@ void Multistep::take_all(double weight) {
 
 MultistepOutcome Multistep::step() {
   check_can_go_on();
-  check_same_round();
+  compare_once();
   is_left_out_ = false;
   const double weight = std::exchange(weight_, 1);
   if (mode().mode == MultistepMode::delay) return turn(weight, false);
@@ -237,7 +164,7 @@ MultistepOutcome Multistep::leave_out() {
   check_can_go_on();
   if (contains(taken_, 1))
     refuse_step("a step has gradients that are ready: it cannot be left out any more");
-  check_same_round();
+  compare_once();
   is_left_out_ = true;
   weight_ = 1;
   if (averages_gradients(mode().mode))
@@ -252,13 +179,13 @@ MultistepOutcome Multistep::finish() {
   check_can_go_on();
   if (contains(taken_, 1))
     refuse_step("a step has gradients that are ready: call step before finish");
-  check_same_round();
+  compare_once();
   weight_ = 1;
   if (mode().mode == MultistepMode::delay) return turn(0, true);
   if (mode().mode == MultistepMode::accumulate)
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       tensors_[i].scale_work(1 / clock_.reference());
-      slices_[0].exchange->ready(id_of_[i]);
+      slices_[0].ready(i);
     }
   return end_round(true);
 }
@@ -271,17 +198,16 @@ MultistepOutcome Multistep::end_round(bool is_finished) {
 /// left out its steps.
 RoundShare Multistep::take_share(bool is_finished) {
   const RoundShare share = clock_.take_share(is_finished);
-  const bool gives_nothing = is_left_out_ && share.weight == 0 && !is_finished;
-  left_out_rounds_ = gives_nothing ? left_out_rounds_ + 1 : 0;
+  empty_rounds_.count_share(is_left_out_ && share.weight == 0 && !is_finished);
   return share;
 }
 
 /// Ends a round whose gradients are on their way.
 MultistepOutcome Multistep::end_gradients(bool is_finished) {
   const RoundShare share = take_share(is_finished);
-  Slice& slice = slices_[0];
+  SliceExchange& slice = slices_[0];
   try {
-    write_header(slice, share);
+    slice.put(header_of(share));
     const MultistepOutcome outcome = wait(slice, share);
     for (MultistepTensor& tensor : tensors_)
       if (outcome.has_results)
@@ -298,14 +224,14 @@ MultistepOutcome Multistep::end_gradients(bool is_finished) {
 
 MultistepOutcome Multistep::end_parameters(bool is_finished) {
   const RoundShare share = take_share(is_finished);
-  Slice& slice = slices_[share.slice];
-  for (const std::size_t i : slice.tensors)
+  SliceExchange& slice = slices_[share.slice];
+  for (const std::size_t i : slice.tensors())
     if (share.weight > 0)
       tensors_[i].measure_move(share.factor());
     else
       tensors_[i].clear();
   const auto go_back = [&] {
-    for (const std::size_t i : slice.tensors)
+    for (const std::size_t i : slice.tensors())
       tensors_[i].go_back();
   };
   try {
@@ -317,7 +243,7 @@ MultistepOutcome Multistep::end_parameters(bool is_finished) {
       return outcome;
     }
     const OuterRate rate = rate_of_round(mode(), share.round);
-    for (const std::size_t i : slice.tensors)
+    for (const std::size_t i : slice.tensors())
       tensors_[i].apply_move(verdict_.factor, rate);
     return outcome;
   } catch (const Error&) {
@@ -329,11 +255,11 @@ MultistepOutcome Multistep::end_parameters(bool is_finished) {
 
 /// Gives the program the remembered parameters of other slices that are not finite: each of them
 /// would skip its own round otherwise, and this rank could compute nothing until then.
-void Multistep::put_back_others(const Slice& slice) {
-  for (const Slice& other : slices_) {
+void Multistep::put_back_others(const SliceExchange& slice) {
+  for (const SliceExchange& other : slices_) {
     const auto is_broken = [&](std::size_t i) { return !tensors_[i].is_finite(); };
-    if (&other == &slice || std::ranges::none_of(other.tensors, is_broken)) continue;
-    for (const std::size_t i : other.tensors)
+    if (&other == &slice || std::ranges::none_of(other.tensors(), is_broken)) continue;
+    for (const std::size_t i : other.tensors())
       tensors_[i].go_back();
     clock_.forget(static_cast<std::uint32_t>(&other - slices_.data()));
   }
@@ -376,79 +302,49 @@ void Multistep::settle() {
   }
 }
 
-void Multistep::start(Slice& slice, const RoundShare& share) {
-  write_header(slice, share);
-  for (const std::size_t i : slice.tensors)
-    slice.exchange->ready(id_of_[i]);
+void Multistep::start(SliceExchange& slice, const RoundShare& share) {
+  slice.put(header_of(share));
+  slice.ready_all();
 }
 
-void Multistep::write_header(Slice& slice, const RoundShare& share) {
-  const Header header{.weight = share.weight,
-                      .finished = share.is_finished ? 1.0 : 0.0,
-                      .left_out = is_reported(left_out_rounds_) ? 1.0 : 0.0};
-  const std::span<std::byte> view = slice.exchange->view(slice.header);
-  std::memcpy(view.data(), &header, sizeof(header));
-  slice.exchange->ready(slice.header);
+RoundHeader Multistep::header_of(const RoundShare& share) const {
+  return {.weight = share.weight,
+          .finished = share.is_finished ? 1.0 : 0.0,
+          .left_out = empty_rounds_.left_out_to_report() > 0 ? 1.0 : 0.0};
 }
 
-MultistepOutcome Multistep::wait(Slice& slice, const RoundShare& share) {
-  const StepOutcome step = slice.exchange->wait_step();
-  Header header;
-  const std::span<const std::byte> view = slice.exchange->view(slice.header);
-  std::memcpy(&header, view.data(), sizeof(header));
-  verdict_ = clock_.judge(share, {header.weight, header.finished});
+MultistepOutcome Multistep::wait(SliceExchange& slice, const RoundShare& share) {
+  const auto [step, average] = slice.wait();
+  verdict_ = clock_.judge(share, {average.weight, average.finished});
   is_over_ = verdict_.is_over;
   const MultistepOutcome outcome{.is_round_end = true,
                                  .round = share.round,
                                  .has_results = verdict_.has_results && step.is_applied,
                                  .is_over = verdict_.is_over,
                                  .non_finite = step.non_finite};
-  report_lost_rounds(outcome);
-  report_left_out(header.left_out);
+  const bool is_skipped = outcome.non_finite && !outcome.has_results;
+  const auto warning = empty_rounds_.count_result(
+      is_skipped ? std::optional(outcome.non_finite->rank) : std::nullopt);
+  if (warning && events_ != nullptr) events_->warned(*warning);
+  if (average.left_out > 0) warn_of_left_out();
   return outcome;
 }
 
-/// Reports rounds that are skipped again and again. Every rank does so.
-void Multistep::report_lost_rounds(const MultistepOutcome& outcome) {
-  lost_rounds_ = outcome.non_finite && !outcome.has_results ? lost_rounds_ + 1 : 0;
-  if (lost_rounds_ == 0 || !is_reported(lost_rounds_) || events_ == nullptr) return;
-  events_->warned("multistep: the last " + std::to_string(lost_rounds_) +
-                  " rounds were skipped, and all ranks have lost their steps: rank " +
-                  std::to_string(outcome.non_finite->rank.value) +
-                  " has numbers that are not finite");
-}
-
-/// Tells all ranks which of them have left out their steps again and again, by a collective:
-/// `part`, the part of the ranks, is the same on each of them.
-void Multistep::report_left_out(double part) {
-  if (part == 0) return;
-  const std::uint32_t own = is_reported(left_out_rounds_) ? left_out_rounds_ : 0;
+/// Warns on all ranks of those that have left out their steps again and again, by a collective.
+void Multistep::warn_of_left_out() {
+  const std::uint32_t own = empty_rounds_.left_out_to_report();
   std::vector<std::uint32_t> all(static_cast<std::size_t>(communicator_.size()));
   communicator_.all_gather(std::as_bytes(std::span(&own, 1)),
                            std::as_writable_bytes(std::span(all)));
-  for (std::size_t rank = 0; events_ != nullptr && rank < all.size(); ++rank)
-    if (all[rank] > 0)
-      events_->warned("multistep: rank " + std::to_string(rank) + " gave nothing to the last " +
-                      std::to_string(all[rank]) +
-                      " rounds: it has left out its steps, such as for gradients that are not "
-                      "finite");
+  if (events_ == nullptr) return;
+  for (const std::string& warning : warnings_of_left_out(all))
+    events_->warned(warning);
 }
 
 GradientCounters Multistep::counters() {
   GradientCounters sum;
-  for (Slice& slice : slices_) {
-    const GradientCounters each = slice.exchange->counters();
-    sum.steps += each.steps;
-    sum.steps_without_results += each.steps_without_results;
-    sum.buckets += each.buckets;
-    sum.bucket_bytes += each.bucket_bytes;
-    sum.negotiation_messages += each.negotiation_messages;
-    sum.negotiation_bytes += each.negotiation_bytes;
-    sum.late_ranks += each.late_ranks;
-    sum.ready_seconds += each.ready_seconds;
-    sum.unpack_seconds += each.unpack_seconds;
-    sum.wait_seconds += each.wait_seconds;
-  }
+  for (SliceExchange& slice : slices_)
+    sum.add(slice.gradients().counters());
   return sum;
 }
 
@@ -471,64 +367,35 @@ SavedMultistep Multistep::saved_head() {
 std::size_t Multistep::saved_bytes() {
   std::size_t bytes = encode(saved_head()).size();
   for (MultistepTensor& tensor : tensors_)
-    bytes += kSavedTensorHead + tensor.info().name.size() +
-             (averages_gradients(mode().mode)
-                  ? tensor.work().size()
-                  : tensor.values().size() + tensor.anchor().size() + tensor.momentum().size());
-  for (Slice& slice : slices_)
-    bytes += kSavedCodecHead + slice.exchange->saved_bytes();
+    bytes += comm::saved_bytes(tensor, mode().mode);
+  for (SliceExchange& slice : slices_)
+    bytes += kSavedCodecHead + slice.gradients().saved_bytes();
   return bytes;
 }
 
 std::vector<std::byte> Multistep::saved_state() {
   SavedMultistep state = saved_head();
-  const auto copy = [](std::span<const std::byte> bytes) {
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
-  };
-  for (MultistepTensor& tensor : tensors_) {
-    SavedTensor& saved = state.tensors.emplace_back();
-    saved.name = tensor.info().name;
-    if (averages_gradients(mode().mode)) {
-      saved.work = copy(tensor.work());
-      continue;
-    }
-    saved.values = copy(tensor.values());
-    saved.anchor = copy(tensor.anchor());
-    saved.momentum = copy(tensor.momentum());
-  }
-  for (Slice& slice : slices_)
-    state.codecs.push_back(slice.exchange->saved_state());
+  for (MultistepTensor& tensor : tensors_)
+    state.tensors.push_back(saved(tensor, mode().mode));
+  for (SliceExchange& slice : slices_)
+    state.codecs.push_back(slice.gradients().saved_state());
   return encode(state);
 }
 
 void Multistep::load_state(std::span<const std::byte> saved) {
   check_begun();
   const SavedMultistep state = decode_multistep(saved);
-  if (state.rank != communicator_.rank() || state.ranks != communicator_.size())
-    refuse_step("this is the state of rank " + std::to_string(state.rank.value) + " of " +
-                std::to_string(state.ranks) + ", not of rank " +
-                std::to_string(communicator_.rank().value) + " of " +
-                std::to_string(communicator_.size()));
-  if (state.mode != to_string(mode()))
-    refuse_step("this is a state of " + state.mode + ", not of " + to_string(mode()));
+  check_state_of(state, communicator_.rank(), communicator_.size(), mode());
   bool is_same = state.tensors.size() == tensors_.size() && state.codecs.size() == slices_.size();
-  const bool has_gradients = averages_gradients(mode().mode);
-  for (std::size_t i = 0; is_same && i < tensors_.size(); ++i) {
-    const SavedTensor& theirs = state.tensors[i];
-    MultistepTensor& mine = tensors_[i];
-    is_same = theirs.name == mine.info().name &&
-              theirs.work.size() == (has_gradients ? mine.work().size() : 0) &&
-              theirs.values.size() == (has_gradients ? 0 : mine.values().size()) &&
-              theirs.anchor.size() == mine.anchor().size() &&
-              theirs.momentum.size() == mine.momentum().size();
-  }
+  for (std::size_t i = 0; is_same && i < tensors_.size(); ++i)
+    is_same = fits(state.tensors[i], tensors_[i], mode().mode);
   if (!is_same) refuse_step("the saved state has other tensors");
   if (under_way_) refuse_step("the state is loaded before the first step");
   for (std::size_t i = 0; i < slices_.size(); ++i)
-    slices_[i].exchange->check_state(state.codecs[i]);
+    slices_[i].gradients().check_state(state.codecs[i]);
   clock_.restore(state.clock);
   is_over_ = false;
-  has_compared_rounds_ = false;
+  has_compared_ = false;
   came_.reset();
   if (state.unused) {
     verdict_ = *state.unused;
@@ -537,15 +404,10 @@ void Multistep::load_state(std::span<const std::byte> saved) {
                              .has_results = verdict_.has_results,
                              .is_over = verdict_.is_over};
   }
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const SavedTensor& theirs = state.tensors[i];
-    std::ranges::copy(theirs.work, tensors_[i].work().begin());
-    std::ranges::copy(theirs.values, tensors_[i].values().begin());
-    std::ranges::copy(theirs.anchor, tensors_[i].anchor().begin());
-    std::ranges::copy(theirs.momentum, tensors_[i].momentum().begin());
-  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    load(state.tensors[i], tensors_[i]);
   for (std::size_t i = 0; i < slices_.size(); ++i)
-    slices_[i].exchange->load_state(state.codecs[i], SavedOrder::always);
+    slices_[i].gradients().load_state(state.codecs[i], SavedOrder::always);
 }
 
 }  // namespace fastgpu::comm

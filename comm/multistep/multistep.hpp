@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,9 +12,11 @@
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/multistep/empty_rounds.hpp"
 #include "comm/multistep/multistep_settings.hpp"
 #include "comm/multistep/round_clock.hpp"
 #include "comm/multistep/saved_state.hpp"
+#include "comm/multistep/slice_exchange.hpp"
 #include "comm/multistep/tensor.hpp"
 
 namespace fastgpu::comm {
@@ -101,15 +103,7 @@ class Multistep {
   void load_state(std::span<const std::byte> saved);
 
  private:
-  /// The exchange of one slice.
-  struct Slice {
-    std::unique_ptr<GradientExchange> exchange;
-    std::vector<std::size_t> tensors{};
-    GradientId header{};
-  };
-
-  void check_same_mode();
-  void check_same_round();
+  void compare_once();
   void check_begun() const;
   void check_can_go_on() const;
   void check_tensor(std::size_t tensor) const;
@@ -119,13 +113,12 @@ class Multistep {
   MultistepOutcome end_gradients(bool is_finished);
   MultistepOutcome end_parameters(bool is_finished);
   MultistepOutcome turn(double weight, bool is_finished);
-  void start(Slice& slice, const RoundShare& share);
-  void write_header(Slice& slice, const RoundShare& share);
-  void put_back_others(const Slice& slice);
+  void start(SliceExchange& slice, const RoundShare& share);
+  RoundHeader header_of(const RoundShare& share) const;
+  void put_back_others(const SliceExchange& slice);
   RoundShare take_share(bool is_finished);
-  void report_lost_rounds(const MultistepOutcome& outcome);
-  void report_left_out(double part);
-  MultistepOutcome wait(Slice& slice, const RoundShare& share);
+  MultistepOutcome wait(SliceExchange& slice, const RoundShare& share);
+  void warn_of_left_out();
   void settle();
   SavedMultistep saved_head();
 
@@ -135,19 +128,16 @@ class Multistep {
   RoundClock clock_;
   std::vector<MultistepTensor> tensors_;
   std::unordered_set<std::string> names_;  ///< The names of the tensors.
-  std::vector<Slice> slices_;
-  std::vector<std::uint32_t> slice_of_;  ///< The slices, by tensor.
-  std::vector<GradientId> id_of_;        ///< The numbers by tensor, in the exchange of its slice.
+  std::vector<SliceExchange> slices_;      ///< Empty before `begin`.
   std::vector<char> taken_;              ///< The gradients of this step that were taken, by tensor.
   double weight_ = 1;                    ///< The weight of the next step.
   RoundVerdict verdict_{};               ///< That of the last round.
   std::optional<RoundShare> under_way_;  ///< MultistepMode::delay: the round that travels.
   std::optional<MultistepOutcome> came_;  ///< The outcome of a round whose results wait.
   bool is_over_ = false;
-  bool is_left_out_ = false;           ///< The last step of this rank was left out.
-  std::uint32_t left_out_rounds_ = 0;  ///< Rounds in a row to which this rank gave nothing.
-  std::uint32_t lost_rounds_ = 0;      ///< Rounds in a row that were skipped.
-  bool has_compared_rounds_ = false;   ///< Since `begin`, or since a state was loaded.
+  bool is_left_out_ = false;  ///< The last step of this rank was left out.
+  EmptyRounds empty_rounds_;
+  bool has_compared_ = false;  ///< Since `begin`, or since a state was loaded.
 };
 
 }  // namespace fastgpu::comm

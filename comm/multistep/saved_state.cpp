@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
 #include "comm/fusion/seal.hpp"
+#include "comm/multistep/refusal.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -156,6 +157,16 @@ SavedMultistep decode_multistep(std::span<const std::byte> bytes) {
     throw Error(ErrorKind::usage,
                 "a saved state of multistep training is damaged: its numbers have changed");
   return state;
+}
+
+void check_state_of(const SavedMultistep& state, Rank rank, int ranks,
+                    const MultistepSettings& mode) {
+  if (state.rank != rank || state.ranks != ranks)
+    throw multistep_refusal("this is the state of rank " + std::to_string(state.rank.value) +
+                            " of " + std::to_string(state.ranks) + ", not of rank " +
+                            std::to_string(rank.value) + " of " + std::to_string(ranks));
+  if (state.mode != to_string(mode))
+    throw multistep_refusal("this is a state of " + state.mode + ", not of " + to_string(mode));
 }
 
 }  // namespace fastgpu::comm

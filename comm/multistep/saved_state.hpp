@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/common/rank.hpp"
+#include "comm/multistep/multistep_settings.hpp"
 #include "comm/multistep/round_clock.hpp"
 
 namespace fastgpu::comm {
@@ -43,5 +44,10 @@ std::vector<std::byte> encode(const SavedMultistep& state);
 
 /// Throws ErrorKind::usage for bytes that `encode` has not written.
 SavedMultistep decode_multistep(std::span<const std::byte> bytes);
+
+/// Throws ErrorKind::usage, naming both, unless the state is that of this rank, number of ranks and
+/// mode.
+void check_state_of(const SavedMultistep& state, Rank rank, int ranks,
+                    const MultistepSettings& mode);
 
 }  // namespace fastgpu::comm

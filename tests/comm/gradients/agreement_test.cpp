@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/gradients/agree.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"

@@ -211,6 +211,27 @@ TEST_CASE("a rank that continues another checkpoint is named before rounds are m
   }
 }
 
+TEST_CASE("a training that is over has a state, from which it goes on") {
+  for (const char* mode : {"accumulate=2", "local_steps=2", "delay=1", "slices=2"}) {
+    auto ranks = communicators_in_process(1, 5s);
+    Multistep steps(ranks[0], multistep_settings(mode));
+    std::vector<float> values(3);
+    steps.add({.name = "w", .shape = {3}}, std::as_writable_bytes(std::span(values)));
+    steps.begin();
+    steps.step();
+    while (!steps.finish().is_over) {
+    }
+    const std::vector<std::byte> state = steps.saved_state();
+    CHECK(state.size() == steps.saved_bytes());
+    CHECK(mentions(failure_of([&] { steps.step(); }), "all ranks have finished"));
+    steps.load_state(state);
+    CHECK_FALSE(steps.step().is_over);
+    while (!steps.finish().is_over) {
+    }
+    CHECK(steps.saved_state().size() == state.size());
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace
