@@ -1,4 +1,6 @@
-// Memory barriers that a rare caller makes for others, so that frequent ones need none.
+// Memory barriers that a rare caller makes for others, so that frequent ones need none. The thread
+// sanitizer does not know them, and needs not: they order atomic flags alone, and whatever is
+// behind a flag is passed on by release and acquire.
 #pragma once
 
 namespace fastgpu::comm {

@@ -24,8 +24,10 @@ constexpr std::size_t kJointBytes = 512 << 10;
 /// The same for memory that this rank maps: shorter messages stay in the second caches.
 constexpr std::size_t kJointMapped = 4 << 20;
 
-/// A sender that has claimed a piece copies it within a millisecond, unless it is stopped.
+/// A sender that has claimed a piece copies it within a millisecond, unless others have its core.
 constexpr auto kLastPiece = 5s;
+/// How often a sender that takes long is looked at.
+constexpr auto kLookAtSender = 10ms;
 
 }  // namespace
 
@@ -141,16 +143,25 @@ void MessageReader::read_piece(const Message& reading, std::uint32_t piece) {
 }
 
 void MessageReader::forget() noexcept {
-  if (!messages_.empty() && messages_.front().copy != 0) {
-    const Message& oldest = messages_.front();
-    const std::uint32_t claimed =
-        std::min(joint_.close(oldest.copy), copy_pieces(oldest.message->sink.memory.size()));
-    const Deadline deadline(kLastPiece);
-    while (oldest.own_pieces + joint_.released() < claimed && memory_.is_there() &&
-           !deadline.passed())
-      std::this_thread::yield();
-  }
+  if (!messages_.empty() && messages_.front().copy != 0) end_joint_copy(messages_.front());
   messages_.clear();
+}
+
+/// Lets no side claim another piece, and waits until the sender writes no more. One that is stopped
+/// has written what the kernel was to write; what it copies itself goes to memory of a heap, which
+/// it has mapped, whatever becomes of that here.
+void MessageReader::end_joint_copy(const Message& reading) noexcept {
+  const std::uint32_t claimed =
+      std::min(joint_.close(reading.copy), copy_pieces(reading.message->sink.memory.size()));
+  const auto has_piece = [&] { return reading.own_pieces + joint_.released() < claimed; };
+  const Deadline deadline(kLastPiece);
+  Deadline next_look(kLookAtSender);
+  while (has_piece() && memory_.is_there() && !deadline.passed()) {
+    std::this_thread::yield();
+    if (!next_look.passed()) continue;
+    if (memory_.is_stopped()) return;
+    next_look = Deadline(kLookAtSender);
+  }
 }
 
 }  // namespace fastgpu::comm

@@ -52,7 +52,8 @@ class MessageReader {
   /// Reads one piece of the oldest message. Throws ErrorKind::remote.
   Read read();
 
-  /// Touches no message any more, nor does the peer after that: it has ended its last piece.
+  /// Touches no message any more, nor does the peer after that: it has ended its last piece, or is
+  /// stopped. Waits for that, but no longer than 5 s.
   void forget() noexcept;
 
  private:
@@ -72,6 +73,7 @@ class MessageReader {
   void copy_by_kernel(const Message& reading, std::size_t offset, std::size_t size);
   std::span<const std::byte> staged(const Message& reading, std::size_t offset, std::size_t size);
   Read ended();
+  void end_joint_copy(const Message& reading) noexcept;
 
   PeerMemory memory_;
   JointCopy& joint_;

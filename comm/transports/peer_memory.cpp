@@ -7,6 +7,10 @@
 #include <bit>
 #include <cassert>
 #include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -23,6 +27,17 @@ ssize_t read_from(pid_t pid, std::span<std::byte> into, std::uint64_t address) n
   const iovec here{into.data(), into.size()};
   const iovec there{std::bit_cast<void*>(address), into.size()};
   return ::process_vm_readv(pid, &here, 1, &there, 1, 0);
+}
+
+/// Returns whether a thread is stopped, by what the kernel tells of it: "4711 (name) T 1 ...".
+bool is_stopped_thread(const std::filesystem::path& thread) {
+  std::ifstream file(thread / "stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t end_of_name = line.rfind(')');
+  if (end_of_name == std::string::npos || end_of_name + 2 >= line.size()) return false;
+  const char state = line[end_of_name + 2];
+  return state == 'T' || state == 't';
 }
 
 }  // namespace
@@ -59,6 +74,18 @@ bool PeerMemory::write(std::span<const std::byte> bytes, std::uint64_t address) 
     address += static_cast<std::uint64_t>(written);
   }
   return true;
+}
+
+bool PeerMemory::is_stopped() const noexcept try {
+  std::size_t threads = 0;
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+    if (!is_stopped_thread(thread.path())) return false;
+    ++threads;
+  }
+  return threads > 0;
+} catch (const std::exception&) {
+  return false;
 }
 
 bool PeerMemory::is_there() const noexcept {

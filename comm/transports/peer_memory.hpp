@@ -31,6 +31,11 @@ class PeerMemory {
   /// Returns whether the process is still there. A call of the kernel.
   bool is_there() const noexcept;
 
+  /// Returns whether all threads of the process are stopped, by a signal or a debugger. Each has
+  /// ended the call of the kernel that it was in: a read or a write of memory goes on to its end
+  /// first. Returns false if that cannot be seen. Reads a file for each thread.
+  bool is_stopped() const noexcept;
+
  private:
   pid_t pid_ = 0;
   std::uint64_t known_address_ = 0;

@@ -35,6 +35,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void kill() const noexcept { ::kill(pid_, SIGKILL); }
+  pid_t pid() const noexcept { return pid_; }
 
   ChildEnd wait() {
     int status = 0;

@@ -2,22 +2,27 @@
 #include "comm/transports/joint_copy.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/transports/message_reader.hpp"
 #include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_peer.hpp"
+#include "support/child.hpp"
 #include "support/failure.hpp"
 #include "support/own_memory.hpp"
 #include "support/taken_from.hpp"
@@ -108,6 +113,40 @@ TEST_CASE("each piece is claimed by one side, and none of a copy that has ended"
   CHECK_FALSE(joint->claim(6, 1000));
 }
 
+TEST_CASE("what the sender has copied is there once it has released its pieces, copy after copy") {
+  constexpr std::size_t kBytes = 5 << 20;
+  auto joint = std::make_unique<JointCopy>();
+  std::vector<std::byte> from(kBytes);
+  std::vector<std::byte> into(kBytes);
+  const auto copy = [&](std::uint32_t piece) {
+    const CopyPiece part = copy_piece(kBytes, piece);
+    std::memcpy(into.data() + part.begin, from.data() + part.begin, part.size);
+  };
+  for (std::uint32_t number = 1; number <= 20; ++number) {
+    std::ranges::fill(from, static_cast<std::byte>(number));
+    joint->begin(number);
+    std::thread sender([&] {
+      bool gives_back = number % 2 == 0;  // One piece, which it could not write.
+      while (const auto piece = joint->claim(number, copy_pieces(kBytes))) {
+        if (std::exchange(gives_back, false)) {
+          joint->give_back(*piece);
+        } else {
+          copy(*piece);
+          joint->release();
+        }
+      }
+    });
+    std::uint32_t own = 0;
+    for (; const auto piece = joint->claim(number, copy_pieces(kBytes)); ++own)
+      copy(*piece);
+    while (own + joint->released() < copy_pieces(kBytes))
+      std::this_thread::yield();
+    if (const auto piece = joint->take_returned()) copy(*piece);
+    CHECK(into == from);
+    sender.join();
+  }
+}
+
 TEST_CASE("a long message is copied by both sides, a piece each in turn") {
   JointMessage pair(kLongMessage);
   pair.receiver.peer.progress();  // It invites, and copies the first piece.
@@ -185,6 +224,26 @@ TEST_CASE("a receiver that gives up waits for a piece that its sender is writing
   pair.receiver.peer.abandon();
   CHECK(joint.released() == 1);
   writer.join();
+}
+
+TEST_CASE("a receiver that gives up does not wait for a sender that is stopped") {
+  const std::vector<std::byte> known(16, std::byte{7});
+  const test::Child stopped([] { return ::raise(SIGSTOP); });
+  REQUIRE(::waitpid(stopped.pid(), nullptr, WUNTRACED) == stopped.pid());
+  const PeerMemory memory(stopped.pid(), test::address_of(known.data()), known);
+  REQUIRE(memory.is_readable());
+  const auto joint = std::make_unique<JointCopy>();
+  SharedStores stores;
+  std::vector<std::byte> here(kLongMessage);
+  Incoming message{.tag = {1}, .sink = {here}};
+  MessageReader reader(memory, *joint, stores);
+  reader.add(message, test::address_of(here.data()), 5);
+  const auto invited = reader.invite();
+  REQUIRE(invited);
+  REQUIRE(joint->claim(invited->copy, copy_pieces(kLongMessage)));
+  const auto began = std::chrono::steady_clock::now();
+  reader.forget();
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3));
 }
 
 TEST_CASE("a sender whose end could not be seen is not asked to copy") {

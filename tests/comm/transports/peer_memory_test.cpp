@@ -1,13 +1,16 @@
 #include "comm/transports/peer_memory.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "comm/transports/shared_peer.hpp"
+#include "support/child.hpp"
 #include "support/failure.hpp"
 #include "support/own_memory.hpp"
 #include "support/taken_from.hpp"
@@ -48,6 +51,23 @@ struct Announced {
 };
 
 TEST_SUITE_BEGIN("comm/peer_memory");
+
+TEST_CASE("a process is stopped by a signal, until it is continued") {
+  const std::vector<std::byte> known(16, std::byte{7});
+  const test::Child child([] {
+    ::raise(SIGSTOP);
+    for (;;)
+      ::pause();
+    return 0;
+  });
+  const PeerMemory memory(child.pid(), test::address_of(known.data()), known);
+  REQUIRE(::waitpid(child.pid(), nullptr, WUNTRACED) == child.pid());
+  CHECK(memory.is_stopped());
+  ::kill(child.pid(), SIGCONT);
+  REQUIRE(::waitpid(child.pid(), nullptr, WCONTINUED) == child.pid());
+  CHECK_FALSE(memory.is_stopped());
+  CHECK_FALSE(test::own_memory().is_stopped());
+}
 
 TEST_CASE("memory is read only where what is known of it is found there") {
   const std::vector<std::byte> known(16, std::byte{7});
