@@ -155,6 +155,22 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
   store.update_job(job);
 }
 
+void note_outputs(state::Store& store, const std::string& id, state::Outputs outputs,
+                  const std::string& why) {
+  store.atomically([&] {
+    auto job = store.find_job(id);
+    if (!job) return;
+    JobRecord record = *job->record;
+    record.outputs = outputs;
+    job->record = std::move(record);
+    if (outputs == state::Outputs::incomplete && job->exit_code == 0) {
+      job->exit_code = 1;
+      append_item(job->reason, why, "; ");
+    }
+    store.update_job(*job);
+  });
+}
+
 bool has_ended(const state::Job& job) noexcept {
   return has_ended(job.state);
 }

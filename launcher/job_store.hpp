@@ -31,6 +31,11 @@ void note_wait(state::Store& store, const std::string& id, const std::string& re
 /// Records the end, only once: a job that has ended keeps its first outcome.
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
+/// Records whether the outputs of a job that has ended are here. `why` is the first one that is
+/// not: a job that ended well has then the exit code 1, and this reason.
+void note_outputs(state::Store& store, const std::string& id, state::Outputs outputs,
+                  const std::string& why);
+
 bool has_ended(state::JobState state) noexcept;
 bool has_ended(const state::Job& job) noexcept;
 

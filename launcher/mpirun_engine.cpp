@@ -51,6 +51,11 @@ std::optional<JobOutcome> never_begun(const NodeAnswer& answer) {
       .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
 }
 
+/// Returns true if the node cannot be reached, or the connection to it was lost.
+bool is_silent(const NodeAnswer& answer) {
+  return !answer.result.ok() && answer.result.error().kind() == ErrorKind::transient;
+}
+
 std::vector<RankTableNode> rank_table_nodes(const JobFilesRequest& request,
                                             std::span<const agent::JobNodeFacts> facts) {
   std::vector<RankTableNode> nodes;
@@ -361,8 +366,7 @@ class MpirunEngine final : public JobEngine {
   void require_answers(const JobFilesRequest& request, const std::vector<NodeAnswer>& answers) {
     std::vector<NodeName> silent;
     for (const NodeAnswer& answer : answers)
-      if (!answer.result.ok() && answer.result.error().kind() == ErrorKind::transient)
-        silent.push_back(answer.result.host);
+      if (is_silent(answer)) silent.push_back(answer.result.host);
     if (silent.empty()) return;
     remove_written(request, answers);
     try {
@@ -424,7 +428,11 @@ class MpirunEngine final : public JobEngine {
             {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
         reached.push_back({.place = i});
       }
-    const auto answers = ask(client_, tasks, kStartTimeout, cancel);
+    auto answers = ask(client_, tasks, kStartTimeout, cancel);
+    // A node that becomes silent while it tries the others has its ranks by then, and whoever
+    // follows the job reports it.
+    for (std::size_t i = 1; i < answers.size(); ++i)
+      if (is_silent(answers[i])) answers[i] = {.result = {answers[i].result.host, ssh::Exit{}}};
     check(answers, "starting job " + request.id);
     const std::size_t first = first_words.empty() ? 1 : 0;  // The head tries no others then.
     for (std::size_t i = 0; i < reached.size(); ++i)

@@ -350,10 +350,11 @@ state::Job wait_while_queued(Services& services, const state::Job& job,
     if (!now) throw Error(ErrorKind::not_found, "job " + job.id + " was deleted");
     const state::Job fresh = refresh_job(services, *now);
     if (!is_before_its_start(services, fresh)) return fresh;
-    services.cancel().check();
+    if (services.cancel().requested())
+      throw Error(ErrorKind::interrupted, "interrupted; job " + job.id + " is still queued");
     if (limit && services.clock().now() >= deadline)
-      throw Error(ErrorKind::timeout,
-                  "job " + job.id + " has not ended after " + to_string(*limit));
+      throw Error(ErrorKind::timeout, "job " + job.id + " has not ended after " +
+                                          to_string(*limit) + "; it is still queued");
     pause_or_cancel(services, kBetweenLooks);
   }
 }

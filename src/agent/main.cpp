@@ -2,11 +2,13 @@
 #include <signal.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "agent/files/disk.hpp"
@@ -72,8 +74,9 @@ constexpr std::array kSubcommands = {
                "DIR NODE_COMMAND [--ssh-config SSH_CONFIG] [--limit MILLISECONDS] [--pass NAME]...",
                run_launch},
     Subcommand{"node-ranks", "DIR < ORDERS", run_node_ranks},
-    Subcommand{"slurm-start", "DIR", run_slurm_start},
-    Subcommand{"rank", "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [--own-home] [-- COMMAND]",
+    Subcommand{"slurm-start", "DIR [--own-home < BATCH_SCRIPT]", run_slurm_start},
+    Subcommand{"rank",
+               "DIR [--place RANK:LOCAL_RANK:WORLD_SIZE] [--own-home COUNT:SECONDS] [-- COMMAND]",
                run_rank},
     Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"start-daemon", "[--limit MILLISECONDS] [-x] [-F SSH_CONFIG] HOST COMMAND...",
@@ -140,14 +143,26 @@ bool is_long(std::string_view call) {
   return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
 }
 
+/// Returns true if a job's folder is gone, or goes within the next third of a second: a program
+/// that removes it takes one file after the other, and the plan of the ranks is one of them.
+bool is_removed(const std::filesystem::path& folder) {
+  for (int i = 0; i < 30; ++i) {
+    if (!std::filesystem::exists(folder / "rank")) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 /// Returns the error for a call that failed with `error`: a call that needs a job's folder fails in
 /// many ways where the folder is missing, but for one cause.
 Error explained(const std::vector<std::string>& words, const Error& error) try {
   const bool is_of_job = words.size() > 1 && (words[0].starts_with("job-") || words[0] == "rank") &&
                          words[1].find(".fastgpu/jobs/") != std::string::npos;
-  if (!is_of_job) return error;
+  const bool is_of_a_file =
+      error.kind() == ErrorKind::local || error.kind() == ErrorKind::not_found;
+  if (!is_of_job || !is_of_a_file) return error;
   const std::filesystem::path folder = below_home(words[1]);
-  if (std::filesystem::exists(folder)) return error;
+  if (!is_removed(folder)) return error;
   return {error.kind(), "the folder of job " + folder.filename().string() + ", ~/.fastgpu/jobs/" +
                             folder.filename().string() + ", was removed while the job was in use"};
 } catch (const std::exception&) {

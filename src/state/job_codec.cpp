@@ -176,6 +176,7 @@ void put_end(json& object, const JobRecord& record) {
     object["lost_nodes"].push_back(node.value);
   for (const FullDiskAt& disk : record.full_disks)
     object["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
+  if (record.outputs != Outputs::none) object["outputs"] = to_string(record.outputs);
 }
 
 void parse_end(JobRecord& record, const json& object) {
@@ -190,6 +191,7 @@ void parse_end(JobRecord& record, const json& object) {
     record.lost_nodes.push_back({node});
   for (const json& disk : object.value("full_disks", json::array()))
     record.full_disks.push_back({{text_in(disk, "node")}, text_in(disk, "path")});
+  record.outputs = parse_outputs(object.value("outputs", "none"));
 }
 
 SlurmOptions parse_slurm(const json& record) {

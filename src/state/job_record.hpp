@@ -34,6 +34,14 @@ enum class Crowding : std::uint8_t {
   allowed
 };  ///< Whether there may be more ranks than slots.
 
+/// Whether the outputs of a job are on the machine of the fastgpu that copies them after its end.
+enum class Outputs : std::uint8_t {
+  none,        ///< It copies nothing.
+  awaited,     ///< They are copied once the job has ended.
+  fetched,     ///< All of them are there.
+  incomplete,  ///< Some, or all, could not be copied.
+};
+
 /// What ended a job.
 enum class JobEndCause : std::uint8_t {
   none,       ///< It ended well, or has not ended.
@@ -209,6 +217,7 @@ struct JobRecord {
   bool id_taken = false;
   std::vector<NodeName> lost_nodes{};  ///< The nodes whose loss ended it.
   std::vector<FullDiskAt> full_disks{};
+  Outputs outputs = Outputs::none;
   /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
   std::vector<std::string> part_holders{};
   /// The nodes on which it may begin, while it waits: `placement` is where it would go if all of

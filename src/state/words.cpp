@@ -60,6 +60,13 @@ constexpr std::array<Word<JobEndCause>, 9> kCauseWords = {{
     {JobEndCause::contact, "lost-contact"},
 }};
 
+constexpr std::array<Word<Outputs>, 4> kOutputsWords = {{
+    {Outputs::none, "none"},
+    {Outputs::awaited, "awaited"},
+    {Outputs::fetched, "fetched"},
+    {Outputs::incomplete, "incomplete"},
+}};
+
 constexpr std::array<Word<RankUnit>, 5> kRankUnitWords = {{
     {RankUnit::none, "none"},
     {RankUnit::core, "core"},
@@ -110,6 +117,10 @@ std::string_view to_string(JobEndCause cause) {
   return word_of(kCauseWords, cause);
 }
 
+std::string_view to_string(Outputs outputs) {
+  return word_of(kOutputsWords, outputs);
+}
+
 std::string_view to_string(EngineKind engine) {
   return word_of(kEngineWords, engine);
 }
@@ -137,6 +148,10 @@ RankUnit parse_rank_unit(std::string_view word) {
 
 JobEndCause parse_end_cause(std::string_view word) {
   return state_of<JobEndCause>(kCauseWords, "cause", word);
+}
+
+Outputs parse_outputs(std::string_view word) {
+  return state_of<Outputs>(kOutputsWords, "output", word);
 }
 
 EngineKind parse_engine(std::string_view word) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -36,6 +37,22 @@ std::string top_name(const std::filesystem::path& source) {
   std::filesystem::path name = source.filename();
   if (name.empty()) name = source.parent_path().filename();
   return name == "." || name == ".." || name == "/" ? "" : name.string();
+}
+
+void require_distinct_names(std::span<const std::string> sources) {
+  std::map<std::string, std::string> known;
+  for (const std::string& source : sources) {
+    const std::string name = top_name(source);
+    if (name.empty()) continue;
+    const auto [other, is_new] = known.emplace(name, source);
+    if (is_new || std::filesystem::path(other->second).lexically_normal() ==
+                      std::filesystem::path(source).lexically_normal())
+      continue;
+    throw Error(ErrorKind::usage, "'" + printable(other->second) + "' and '" + printable(source) +
+                                      "' would both be '" + printable(name) +
+                                      "' at the destination: copy the directory that has both, or "
+                                      "rename one");
+  }
 }
 
 UniqueFd open_below(int root, std::string_view path) {

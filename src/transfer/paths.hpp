@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,10 @@ std::pair<std::string, std::string> split_path(const std::string& path);
 /// Returns the name of a source at its destination; empty for "." and similar paths, which mean the
 /// content of a directory.
 std::string top_name(const std::filesystem::path& source);
+
+/// Throws usage if two different sources have one name at their destination, where the second one
+/// would replace the first.
+void require_distinct_names(std::span<const std::string> sources);
 
 /// Opens the directory `path` below `root` without following any link. Empty, with errno set, if
 /// that fails.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -275,6 +276,38 @@ TEST_CASE("a job whose start has no answer may run, unless its node confirms tha
     }
     CHECK(may_run == !can_stop);
   }
+}
+
+TEST_CASE("a job starts although a node becomes silent while it tries the others") {
+  FakeSsh client{[](const FakeSsh::Seen& asked) -> FakeReply {
+    const auto has = [&](const char* part) {
+      return asked.command.find(part) != std::string::npos;
+    };
+    const std::string address = asked.host == "n-0" ? "10.0.0.1" : "10.0.0.2";
+    if (has("--new-job"))
+      return {.out = to_text(agent::JobNodeFacts{
+                  .home = "/root", .boot_id = asked.host, .addresses = {address + "/24"}})};
+    if (has("reach-nodes") && asked.host == "n-1")
+      return {.out = "unreached=", .failure = Error(ErrorKind::transient, "n-1: lost")};
+    return {};
+  }};
+  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}, .launcher = Launcher::plain},
+                      .placement = {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}}};
+  std::vector<ClusterNode> nodes(2);
+  nodes[0].host.name = {"n-0"};
+  nodes[0].peer.address = "10.0.0.1";
+  nodes[1].host.name = {"n-1"};
+  nodes[1].peer.address = "10.0.0.2";
+  const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                                         {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
+  const Cancel never;
+  engine->start("train-1", job, never, {});
+  CHECK(std::ranges::none_of(client.seen, [](const FakeSsh::Seen& asked) {
+    return asked.command.find("job-stop") != std::string::npos;
+  }));
+  CHECK(std::ranges::any_of(client.seen, [](const FakeSsh::Seen& asked) {
+    return asked.command.find("reach-nodes") != std::string::npos && asked.host == "n-1";
+  }));
 }
 
 TEST_CASE("a node without the agent gets it, so that it can confirm that a job is stopped") {

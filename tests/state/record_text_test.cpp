@@ -275,6 +275,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   record.spec.leftovers = Leftovers::kept;
   record.restarts = 2;
   record.cause = JobEndCause::preempted;
+  record.outputs = Outputs::incomplete;
   const std::string text = record_text_of(record);
   const Job job = read_job(text);
   REQUIRE(job.record->spec.array);
@@ -286,6 +287,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   CHECK(job.record->spec.leftovers == Leftovers::kept);
   CHECK(job.record->restarts == 2);
   CHECK(job.record->cause == JobEndCause::preempted);
+  CHECK(job.record->outputs == Outputs::incomplete);
   CHECK(record_text_of(*job.record) == text);
 }
 

@@ -1,6 +1,7 @@
 #include "transfer/asked_names.hpp"
 
 #include "support/failure.hpp"
+#include "transfer/paths.hpp"
 #include "transfer/trees.hpp"
 
 namespace fastgpu::transfer {
@@ -94,6 +95,19 @@ TEST_CASE("nothing of a copy with a name that was not asked for becomes visible"
   CHECK(std::string(e.what()).find("'.bashrc'") != std::string::npos);
   CHECK(from_a_liar(world.to() / "new name").kind() == ErrorKind::denied);
   CHECK(fs::is_empty(world.to()));
+}
+
+TEST_CASE("two sources that would replace each other are refused") {
+  using Sources = std::vector<std::string>;
+  for (const Sources& sources :
+       {Sources{"a/o", "b/o"}, Sources{"a/o/", "/b/o"}, Sources{"x", "o", "~/o"}}) {
+    const Error e = failure_of([&] { require_distinct_names(sources); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("would both be 'o'") != std::string::npos);
+  }
+  for (const Sources& sources :
+       {Sources{"a/o", "a/p"}, Sources{"a/o", "./a/o"}, Sources{"a/.", "b/."}, Sources{"~", "."}})
+    require_distinct_names(sources);
 }
 
 TEST_SUITE_END();

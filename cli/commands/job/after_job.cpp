@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
 #include "base/utf8.hpp"
 #include "cli/commands/job/own_command.hpp"
 #include "cli/commands/shared/node_path_flag.hpp"
@@ -13,9 +14,11 @@
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/job.hpp"
+#include "launcher/job_store.hpp"
 #include "process/child.hpp"
 #include "remote/copy.hpp"
 #include "state/words.hpp"
+#include "transfer/paths.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -45,46 +48,63 @@ remote::CopyOptions fetch_options(Context& context) {
   return options;
 }
 
-/// Copies one path. A node may lack it if another one has it. Returns true if nothing is missing.
-bool fetch_path(Context& context, const std::vector<ssh::Host>& hosts, const std::string& path,
-                const std::filesystem::path& place) {
+/// Copies one path. A node may lack it if another one has it. Returns the first thing that is
+/// missing; empty for none.
+std::string fetch_path(Context& context, const std::vector<ssh::Host>& hosts,
+                       const std::string& path, const std::filesystem::path& place) {
   const auto results = remote::copy_from(context.ssh(), hosts, {path}, place, context.agent(),
                                          fetch_options(context), nullptr, context.cancel());
   const bool is_somewhere = std::ranges::any_of(results, [](const auto& one) { return one.ok(); });
-  bool is_complete = is_somewhere;
+  std::string missing;
   for (const auto& result : results) {
     if (result.ok() || (is_somewhere && result.error().kind() == ErrorKind::not_found)) continue;
     context.cancel().check();
-    context.ui().warn("not fetched to " + place.string() + ": " +
-                      escaped(result.error().what(), Layout::one_line));
-    is_complete = false;
+    const std::string text = "not fetched to " + place.string() + ": " +
+                             escaped(result.error().what(), Layout::one_line);
+    context.ui().warn(text);
+    if (missing.empty()) missing = text;
   }
-  return warn_of_not_copied(context, results) == 0 && is_complete;
+  if (warn_of_not_copied(context, results) != 0 && missing.empty())
+    missing = "some files of " + path + " were not copied";
+  return missing;
 }
 
-/// Copies all paths. Returns true if nothing is missing.
-bool fetch_outputs(Context& context, const std::string& job_id, const AfterJob& wanted) try {
+/// Copies all paths. Returns the first thing that is missing; empty for none.
+std::string fetch_outputs(Context& context, const std::string& job_id, const AfterJob& wanted) try {
   const OpenJob open = open_job(context, job_id);
   const std::vector<ssh::Host> hosts = hosts_with_outputs(context, open);
   const std::filesystem::path place = wanted.fetch_to->path() / job_id;
   context.ui().progress("copying the outputs of job " + job_id);
   make_directories(place);
-  bool is_complete = !hosts.empty() && hosts.size() == open.record.placement.size();
+  std::string missing;
+  if (hosts.size() < open.record.placement.size())
+    missing = "nothing was fetched from nodes that are no longer in the cluster";
   for (const transfer::NodePath& path : wanted.fetch) {
     const std::string there = path_in_job(open.record.spec, open.run(), path);
-    is_complete = fetch_path(context, hosts, there, place) && is_complete;
+    const std::string lacks = fetch_path(context, hosts, there, place);
+    if (missing.empty()) missing = lacks;
   }
   std::error_code is_in_use;
   std::filesystem::remove(place, is_in_use);  // Only if nothing was fetched.
   context.ui().end_progress();
-  if (is_complete) context.ui().note("outputs of job " + job_id + ": " + place.string());
-  return is_complete;
+  if (missing.empty()) context.ui().note("outputs of job " + job_id + ": " + place.string());
+  return missing;
 } catch (const std::exception& e) {
   context.ui().end_progress();
-  if (context.cancel().requested()) return false;  // The caller reports this.
-  context.ui().warn("the outputs of job " + job_id +
-                    " are not fetched: " + escaped(e.what(), Layout::one_line));
-  return false;
+  if (context.cancel().requested()) return "the copy of its outputs was interrupted";
+  const std::string why = " not fetched: " + escaped(e.what(), Layout::one_line);
+  context.ui().warn("the outputs of job " + job_id + " are" + why);
+  return "its outputs are" + why;
+}
+
+/// Copies all paths, and records whether they are here. Returns true if nothing is missing.
+bool fetch_and_record(Context& context, const std::string& job_id, const AfterJob& wanted) {
+  fault_point("outputs:awaited");
+  const std::string missing = fetch_outputs(context, job_id, wanted);
+  launcher::note_outputs(context.store(), job_id,
+                         missing.empty() ? state::Outputs::fetched : state::Outputs::incomplete,
+                         missing);
+  return missing.empty();
 }
 
 /// Runs the command with the job in its environment. A command that hangs is ended.
@@ -135,8 +155,16 @@ AfterJob after_job_of(const AfterJobFlags& flags, const launcher::JobFile& file)
     throw Error(ErrorKind::usage,
                 "run job: nothing is fetched: name it with --fetch, beside "
                 "--fetch-to");
-  if (!wanted.fetch.empty())
-    wanted.fetch_to.emplace("run job: --fetch-to", place.empty() ? "." : place);
+  if (wanted.fetch.empty()) return wanted;
+  std::vector<std::string> sources;
+  for (const transfer::NodePath& path : wanted.fetch)
+    sources.push_back(path.value);
+  try {
+    transfer::require_distinct_names(sources);
+  } catch (const Error& e) {
+    throw e.during("run job: --fetch (fetch)");
+  }
+  wanted.fetch_to.emplace("run job: --fetch-to", place.empty() ? "." : place);
   return wanted;
 }
 
@@ -155,7 +183,7 @@ int finish_after_job(Context& context, const std::string& job_id, const AfterJob
     context.set_stop_notice("stopping the copy of the outputs; " + ended);
     context.set_interrupt_hint("the outputs are copied in part at most; " + ended);
   }
-  const bool is_complete = !may_fetch || fetch_outputs(context, job_id, wanted);
+  const bool is_complete = !may_fetch || fetch_and_record(context, job_id, wanted);
   const bool is_interrupted = !is_complete && context.cancel().requested();
   if (is_interrupted)
     context.ui().warn("interrupted: the outputs of job " + job_id + " are not complete in " +

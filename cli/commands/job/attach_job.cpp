@@ -16,6 +16,8 @@ int run_attach(Context& context, const JobOptions& options) {
     if (open.job.state == state::JobState::cancelled || open.job.state == state::JobState::lost)
       return show_ended(context, open.job, open.cluster.name.value);
   }
+  if (launcher::has_ended(open.job) && open.job.record->never_began)
+    return show_ended(context, open.job, open.cluster.name.value);
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
   return follow_job(context, *engine, open, {.tail = tail_of(options)});

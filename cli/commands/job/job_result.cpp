@@ -199,9 +199,10 @@ int follow_job(Context& context, launcher::JobEngine& engine, const OpenJob& ope
         (open.record.spec.engine == launcher::EngineKind::mpirun ? "stops on its own)"
                                                                  : "goes on)"));
   JobOutput output(context, request.labels, open.record.spec);
-  const auto job = follow_to_end(context, engine, open, request, output);
+  auto job = follow_to_end(context, engine, open, request, output);
   if (!job) return kBrokenPipe;
   const bool goes_on = !launcher::has_ended(*job);
+  if (!goes_on && request.before_shown) job = request.before_shown(*job);
   return output.exit_code_after(goes_on ? 0 : show_ended(context, *job, open.cluster.name.value));
 }
 

@@ -18,6 +18,8 @@ struct FollowOptions {
   /// Called with the outcome before it is recorded, to which it may add. If it returns true, the
   /// job goes on: its end is not recorded.
   std::function<bool(launcher::JobOutcome&)> goes_on{};
+  /// Called with the job that has ended, before its outcome is shown; returns the job to show.
+  std::function<state::Job(const state::Job&)> before_shown{};
   /// After this time the job is left alone and timeout is thrown; absent for no limit.
   std::optional<std::chrono::milliseconds> timeout{};
 };

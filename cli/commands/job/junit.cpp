@@ -39,7 +39,7 @@ std::string seconds_text(std::chrono::milliseconds duration) {
 }
 
 bool is_failure(const state::Job& job) {
-  return launcher::has_ended(job) && job.state != state::JobState::succeeded;
+  return launcher::has_ended(job) && job.exit_code != 0;
 }
 
 /// Returns the exit code, and the last lines of the rank that failed first.
@@ -72,9 +72,10 @@ std::string case_of(const JobAndCluster& one, state::TimePoint now) {
       "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" + xml_text(job.id) +
       "\" time=\"" + seconds_text(launcher::run_time_of(launcher::course_of(job), now)) + "\"";
   const std::string restarts = restarts_of(job);
-  if (job.state == state::JobState::succeeded)
+  if (job.state == state::JobState::succeeded && job.exit_code == 0)
     return restarts.empty() ? head + "/>\n" : head + ">\n" + restarts + "  </testcase>\n";
-  const std::string state(state::to_string(job.state));
+  const bool lacks_outputs = job.state == state::JobState::succeeded;
+  const std::string state(lacks_outputs ? "outputs" : state::to_string(job.state));
   const char* const kind = is_failure(job) ? "failure" : "error";
   return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
          xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(details_of(job)) +

@@ -95,7 +95,7 @@ std::string_view class_of(const RankEvidence& rank) {
 }
 
 std::string outcome_text(const RankEvidence& rank) {
-  if (!rank.has_ended) return "its end is unknown";
+  if (!rank.has_ended) return "no end on record";
   return rank.outcome + (rank.out_of_memory ? " (out of memory)" : "") +
          (rank.was_told ? ", as ordered" : "");
 }

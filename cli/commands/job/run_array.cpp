@@ -223,7 +223,7 @@ class ArrayRunner {
     element.has_begun = element.has_ended = true;
     if (job) nodes_.note(*job);
     if (!job || !context_.ui().for_people()) return;
-    if (job->state == JobState::succeeded)
+    if (job->state == JobState::succeeded && job->reason.empty())
       context_.ui().note("job " + job->id + " succeeded");
     else
       show_ended(context_, *job, target_.cluster.name.value);

@@ -130,14 +130,16 @@ launcher::OnCancel on_cancel_of(const launcher::JobSpec& spec) {
 }
 
 /// Follows a job that has been started to its end. Returns the exit code.
-int follow_one(Context& context, StartedJob& started, const RunSurroundings& around) {
+int follow_one(Context& context, StartedJob& started, const RunSurroundings& around,
+               std::function<state::Job(const state::Job&)> before_shown) {
   const launcher::JobSpec& spec = started.open.record.spec;
   const bool is_detached = spec.presence == launcher::Presence::detached;
   const bool is_silent = is_detached || context.environment()(kInArray);
   FollowOptions request{.on_cancel = on_cancel_of(spec),
                         .labels = RankLabels::shown,
                         .output = !is_silent,
-                        .input = around.input};
+                        .input = around.input,
+                        .before_shown = std::move(before_shown)};
   if (spec.retries == 0) return follow_job(context, *started.engine, started.open, request);
   return follow_with_retries(context, started, around.find_target, std::move(request),
                              [&](const state::Job& failed) {
@@ -180,7 +182,15 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
     throw left_behind(context, started.open, on_cancel_of(record.spec), e);
   }
   context.ui().note("job " + started.open.job.id + ": " + places_of(started.open.record));
-  const int code = follow_one(context, started, around);
+  std::optional<int> finished;
+  // A script gets one document, which knows whether the outputs are here.
+  const auto finish = [&](const state::Job& job) {
+    if (context.ui().for_people() || around.after.is_empty()) return job;
+    finished =
+        finish_after_job(context, started.open.job.id, around.after, job.exit_code.value_or(1));
+    return find_job(context, started.open.job.id);
+  };
+  const int code = follow_one(context, started, around, finish);
   const bool is_bad = code != 0 && !context.cancel().requested();
   if (is_bad && !is_detached) advise(context, record.spec, code);
   if (is_bad && around.post_mortem) {
@@ -190,7 +200,7 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
                        .assignments = record.spec.environment,
                        .secrets = around.secrets});
   }
-  if (around.after.is_empty()) return code;
+  if (finished || around.after.is_empty()) return finished.value_or(code);
   return finish_after_job(context, started.open.job.id, around.after, code);
 }
 
@@ -215,6 +225,7 @@ void check_parameters(const ArrayPlan& array, launcher::JobSpec spec) {
 int run_placed(Context& context, const RunJobOptions& options, const launcher::JobFile& file,
                const RemoteTarget& target, launcher::JobRecord record, RunSurroundings around) {
   record.spec.at_end = around.flags_at_end();
+  if (!around.after.fetch.empty()) record.outputs = state::Outputs::awaited;
   const bool is_element = context.environment()(kInArray).has_value();
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = record.spec.presence == launcher::Presence::detached;

@@ -12,6 +12,7 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/awaited_outputs.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
@@ -56,8 +57,9 @@ std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& n
   return jobs;
 }
 
-/// Waits until the job has ended, and returns it. Absent if the reader of our output is gone.
-std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
+/// Waits until the job has ended, but not for its outputs. Absent if the reader of our output is
+/// gone.
+std::optional<state::Job> ended_run(Context& context, const OpenJob& open,
                                     std::optional<std::chrono::milliseconds> limit) {
   if (launcher::has_ended(open.job)) return open.job;
   if (is_before_its_start(context, open.job)) {
@@ -66,7 +68,7 @@ std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
     OpenJob begun = open;
     begun.job = wait_while_queued(context, open.job, limit);
     begun.record = *begun.job.record;  // It may have been placed elsewhere meanwhile.
-    return ended_job(context, begun, wait_limit.left());
+    return ended_run(context, begun, wait_limit.left());
   }
   require_running(context, open);
   context.ui().waiting("waiting for job " + open.job.id + " to end");
@@ -74,6 +76,16 @@ std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
   const FollowOptions request{.output = false, .timeout = limit};
   JobOutput output(context, request.labels, open.record.spec);
   return follow_to_end(context, *engine, open, request, output);
+}
+
+/// Waits until the job has ended and its outputs are here, and returns it. Absent if the reader of
+/// our output is gone.
+std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
+                                    std::optional<std::chrono::milliseconds> limit) {
+  const WaitLimit wait_limit(limit);
+  const auto job = ended_run(context, open, limit);
+  if (!job) return std::nullopt;
+  return with_outputs(context, *job, wait_limit.left());
 }
 
 std::vector<JobAndCluster> shown_jobs(const std::vector<OpenJob>& jobs) {

@@ -12,6 +12,7 @@
 #include "cli/workflows/remote_target.hpp"
 #include "remote/copy.hpp"
 #include "transfer/node_path.hpp"
+#include "transfer/paths.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -88,6 +89,11 @@ Copy parse_copy(const std::vector<std::string>& paths) {
                                         "': copy from one at a time");
     if (!copy.to_nodes) copy.target = source.target;
     copy.sources.push_back(source.path);
+  }
+  try {
+    transfer::require_distinct_names(copy.sources);
+  } catch (const Error& e) {
+    throw e.during("cp");
   }
   return copy;
 }

@@ -3,6 +3,7 @@
 Needs root, sshd and mpirun; exits with 77 where it cannot run. It cleans up after itself.
 """
 
+import json
 import os
 import pathlib
 import signal
@@ -76,9 +77,71 @@ def test_outputs_of_a_failed_job_are_copied_and_missing_ones_are_a_failure(user)
     done = job(user, "lines", 1, "true", "--fetch", "no\nsuch", *to, code=1)
     assert_in("no\\nsuch does not exist", done.err)
     job(user, "nothing", 1, "true", "--fetch", "no-such", *to, code=1)
+    shown = json.loads(user.run("describe", "job", "nothing", "-o", "json").out)
+    assert_equal((shown["state"], shown["exit_code"]), ("succeeded", 1))
+    assert_in("no-such", shown["reason"])
+    assert_equal(shown["spec"]["outputs"], "incomplete")
+    done = job(user, "script", 1, "true", "--fetch", "no-such", *to, "-o", "json", code=1)
+    shown = json.loads(done.out)
+    assert_equal((shown["exit_code"], shown["spec"]["outputs"]), (1, "incomplete"))
     assert_true(not (place / "nothing-1").exists(), "an empty directory is left")
     refused = job(user, "alone", 1, "true", "--fetch-to", str(place), code=2)
     assert_in("--fetch", refused.err)
+
+
+@shared_cluster
+def test_outputs_of_one_name_are_refused_before_the_job_starts(user):
+    user.two_nodes()
+    fetch = ["--fetch", "a/model.pt", "--fetch", "./b/model.pt"]
+    done = job(user, "same", 1, "touch /root/has-run", *fetch, code=2)
+    assert_in("'a/model.pt' and './b/model.pt' would both be 'model.pt'", done.err)
+    done = user.run("exec", user.cluster, "--", "ls", "/root/has-run", code=None)
+    assert_in("No such file", done.err + done.out.decode())
+    node = f"{user.cluster}/{user.cluster}-0"
+    done = user.run("cp", f"{node}:a/x", f"{node}:b/x", str(user.folder), code=2)
+    assert_in("would both be 'x'", done.err)
+    job(
+        user,
+        "twice",
+        1,
+        "touch c",
+        "--fetch",
+        "c",
+        "--fetch",
+        "./c",
+        "--fetch-to",
+        str(user.folder),
+    )
+
+
+@shared_cluster
+def test_the_outputs_of_jobs_in_the_background_are_waited_for(user):
+    user.two_nodes()
+    place = user.folder / "background"
+    slow = "mkdir -p many && cd many && for i in $(seq 2000); do echo $i > $i; done"
+    words = ["--workdir", "/tmp", "--fetch-to", str(place), "--fetch"]
+    job(user, "files", 1, slow, *words, "many", "--detach")
+    user.run("wait", "job", "files")
+    assert_equal(len(files_of(place / "files-1")), 2000)
+    job(user, "lacks", 1, "true", *words, "no-such", "--detach")
+    junit = user.folder / "outputs.xml"
+    done = user.run("wait", "job", "lacks", "--junit", str(junit), code=1)
+    assert_in("job lacks-1 succeeded, but not fetched to", done.err)
+    assert_in('failures="1"', junit.read_text())
+    done = job(user, "all", 1, "true", *words, "no-such", "--array", "1-2", code=1)
+    assert_in("job all-1.1 succeeded, but not fetched to", done.err)
+
+
+@shared_cluster
+def test_outputs_whose_fastgpu_was_killed_are_said_to_be_missing(user):
+    user.two_nodes()
+    to = ["--workdir", "/tmp", "--fetch-to", str(user.folder / "killed"), "--detach"]
+    kill = {"environment": {"FASTGPU_FAULT": "outputs:awaited"}}
+    job(user, "killed", 1, "echo a > a; sleep 1", "--fetch", "a", *to, **kill)
+    done = user.run("wait", "job", "killed", code=1)
+    assert_in("the fastgpu that ran it has ended", done.err)
+    shown = json.loads(user.run("describe", "job", "killed", "-o", "json").out)
+    assert_equal((shown["exit_code"], shown["spec"]["outputs"]), (1, "incomplete"))
 
 
 @shared_cluster

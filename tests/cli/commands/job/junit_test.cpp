@@ -61,6 +61,14 @@ TEST_CASE("a job that was started again says how often") {
   CHECK(report.find("    <system-out>restarts: 2</system-out>\n  </testcase>\n") != report.npos);
 }
 
+TEST_CASE("a job that succeeded without its outputs is a failure") {
+  const std::vector<JobAndCluster> jobs = {
+      job("lacks-1", JobState::succeeded, 1, "not fetched to .: demo-0: o does not exist")};
+  const std::string report = junit_report(jobs, jobs.front().job.created);
+  CHECK(report.find("failures=\"1\"") != std::string::npos);
+  CHECK(report.find("<failure type=\"outputs\" message=\"not fetched to") != std::string::npos);
+}
+
 TEST_SUITE_END();
 
 }  // namespace
