@@ -24,10 +24,11 @@ typedef enum fgc_type {
 /* Returns the bytes of an element; 0 for a number that is not an fgc_type. */
 size_t fgc_type_size(int type);
 
-/* On integers, sums and products wrap and averages round towards zero. On 16-bit floating-point
- * numbers, each operation is carried out in float32 and rounded to nearest, ties to even; those of
- * an average are divided before they are added, so that no sum overflows. A floating-point result
- * is NaN where one of the operands is, and -0 is less than 0. */
+/* On integers, sums and products wrap; an average is the sum, which may have wrapped, divided by
+ * the number of ranks and rounded towards zero: of two int8 of 100 it is -28. On 16-bit
+ * floating-point numbers, each operation is carried out in float32 and rounded to nearest, ties to
+ * even; those of an average are divided before they are added, so that no sum overflows. A
+ * floating-point result is NaN where one of the operands is, and -0 is less than 0. */
 typedef enum fgc_op {
   FGC_SUM = 0,
   FGC_AVERAGE = 1,

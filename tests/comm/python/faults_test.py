@@ -1,5 +1,6 @@
 """Ranks that disagree, fail, die or never come: an exception on the others names them."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -7,7 +8,7 @@ import threading
 import time
 
 from ranks import need, on_ranks, raises, run_ranks, run_tests
-from suite import assert_equal, assert_in, assert_less, assert_true
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 numpy = need("numpy")
 import fastgpu_comm as fc  # noqa: E402
@@ -206,6 +207,38 @@ def interrupted():
 def test_signals_are_seen_in_a_wait():
     all_results = run_ranks("interrupted", 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
     assert_true(all(code == 0 for code, _ in all_results), f"{all_results}")
+
+
+def called_in_a_handler():
+    """A handler of rank 0 makes calls while the rank waits; rank 1 sleeps, then comes."""
+    comm = fc.init()
+    comm.barrier()
+    if comm.rank == 1:
+        time.sleep(2)
+        with contextlib.suppress(fc.RemoteError):
+            comm.all_reduce(numpy.ones(3))
+        return
+    seen = []
+
+    def handler(*_):
+        seen.append(comm.links())  # Waits for nothing.
+        comm.blame(1)
+        for call in (comm.barrier, lambda: comm.all_gather(numpy.ones(3)), lambda: comm.split(0)):
+            with raises(fc.UsageError, "in the handler of a signal, whose thread waits in"):
+                call()
+        comm.all_reduce_async(numpy.ones(3))
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    with raises(fc.UsageError, "all_reduce_async in the handler of a signal"):
+        comm.all_reduce(numpy.ones(3))
+    assert_equal(len(seen), 1)
+
+
+def test_a_call_within_a_call_is_refused():
+    for code, said in run_ranks("called_in_a_handler", 2, {"FASTGPU_COMM_TIMEOUT": "20s"}):
+        assert_equal(code, 0, said)
+        assert_not_in("Exception ignored", said)
 
 
 def interrupted_alone():

@@ -111,6 +111,8 @@ def what_does_not_fit_the_parameters_is_refused(comm):
         GradientExchange(model, None)
     with raises(TypeError, "broadcast: comm is of type dict"):
         broadcast(comm, model)
+    with raises(ValueError, "broadcast: root is 2: ranks are 0 to 1"):
+        broadcast(model, comm, 2)
     with raises(ValueError, "averaged or summed"):
         GradientExchange(model, comm, fc.MAX)
     exchange(good)  # Nothing had begun.

@@ -56,6 +56,21 @@ def different_parameters_are_named_before_any_is_sent(comm):
         broadcast_parameters(dense.collect_params(), comm)
 
 
+@on_ranks(2)
+def what_is_no_parameter_is_refused(comm):
+    net = network()
+    for given, words in (
+        ({"epoch": 3}, ("dict", "something else than parameters")),
+        ({}, ("dict", "has no parameters")),
+        (net, ("HybridSequential", "has no parameters")),
+        (gluon.nn.Activation("relu").collect_params(), ("has no parameters",)),
+    ):
+        with raises(TypeError, "broadcast_parameters: ", "net.collect_params()", *words):
+            broadcast_parameters(given, comm)
+    with raises(ValueError, "broadcast_parameters: root is 2: ranks are 0 to 1"):
+        broadcast_parameters(net.collect_params(), comm, 2)
+
+
 @on_ranks(1, 2, 3)
 def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
     wanted = trained(network(0), lambda rows: rows)

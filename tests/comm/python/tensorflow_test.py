@@ -76,6 +76,23 @@ def different_variables_are_named_before_any_is_sent(comm):
 
 
 @on_ranks(2)
+def what_is_no_variable_is_refused(comm):
+    variable = tf.Variable(tf.zeros(3))
+    for given, words in (
+        ([variable, 3], ("list", "something else than variables")),
+        ({"a": variable}, ("dict", "something else than variables")),
+        (tf.zeros((2, 2)), ("Tensor", "something else than variables")),
+        ([], ("list", "has no variables")),
+        (tf.Module(), ("Module", "has no variables")),
+        (None, ("NoneType", "has no variables")),
+    ):
+        with raises(TypeError, "broadcast_variables: variables is", "model.variables", *words):
+            broadcast_variables(given, comm)
+    with raises(ValueError, "broadcast_variables: root is 2: ranks are 0 to 1"):
+        broadcast_variables([variable], comm, 2)
+
+
+@on_ranks(2)
 def types_sums_and_whole_gradients_of_embeddings(comm):
     kinds = (tf.float64, tf.float16, tf.bfloat16)
     places = [tf.Variable(tf.zeros((2, 3), kind)) for kind in kinds]

@@ -8,7 +8,16 @@ import fastgpu_comm as fc  # noqa: E402
 from fastgpu_comm._torch_broadcast import in_one_memory  # noqa: E402
 from fastgpu_comm.torch import DistributedOptimizer, broadcast_parameters  # noqa: E402
 
-from torch_models import Mlp, batches, loss_of, momentum, near, own_group  # noqa: E402
+from torch_models import (  # noqa: E402
+    Mlp,
+    adam,
+    batches,
+    loss_of,
+    momentum,
+    near,
+    own_group,
+    same_everywhere,
+)
 
 
 class Normalised(torch.nn.Module):
@@ -157,6 +166,8 @@ def tensors_of_every_kind_travel(comm):
         assert_equal(comm.all_reduce(torch.nn.Parameter(torch.ones(2))).tolist(), [2, 2])
     with raises(ValueError, "meta"):
         comm.all_reduce(torch.zeros(2, device="meta"))
+    with raises(TypeError, "all_reduce: data has the layout sparse_coo", "give its .to_dense()"):
+        comm.all_reduce(torch.eye(2).to_sparse())
     model = Mlp()
     with raises(ValueError, "averaged or summed"):
         DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, op=fc.MAX)
@@ -211,6 +222,60 @@ def sparse_buffers_are_refused_by_name(comm):
     DistributedOptimizer(
         torch.optim.SGD(model.parameters(), lr=0.1), comm, model.named_parameters()
     ).close()
+
+
+@on_ranks(2)
+def what_is_no_tensor_is_refused_by_name(comm):
+    model = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        model.weight.fill_(comm.rank)
+    read = model.named_parameters()
+    list(read)
+    form = "pairs of a name and a tensor: give the module, its state_dict(), or its named_"
+    for given, words in (
+        ({"epoch": 3, "model": model.state_dict()}, ("'epoch' is of type int, not a tensor",)),
+        ({"model": model.state_dict()}, ("'model' is of type OrderedDict", "give tensors alone")),
+        (adam(model).state_dict(), ("'state' is of type dict", "broadcast_optimizer_state")),
+        ({**model.state_dict(), "text": "x"}, ("'text' is of type str", "not a tensor")),
+        ({"a": None}, ("'a' is of type NoneType",)),
+        (model.parameters(), ("model is of type generator", form)),
+        (list(model.parameters()), ("model is of type list", form)),
+        (model.weight, ("model is of type Parameter", form)),
+        (torch.zeros(2, 2), ("model is of type Tensor", form)),
+        ("ab", ("model is of type str", form)),
+        (None, ("model is of type NoneType", form)),
+        ({}, ("model is of type dict, and has no tensor",)),
+        ([], ("model is of type list, and has no tensor",)),
+        (read, ("model is of type generator, and has no tensor", "only once")),
+    ):
+        with raises(TypeError, "broadcast_parameters: ", *words):
+            broadcast_parameters(given, comm)
+    for root, kind, words in (
+        (2, ValueError, "broadcast_parameters: root is 2: ranks are 0 to 1"),
+        ("0", TypeError, "broadcast_parameters: root is a whole number, not of type str"),
+    ):
+        with raises(kind, words):
+            broadcast_parameters(model, comm, root)
+    assert_equal(model.weight.tolist(), [[comm.rank, comm.rank]], "nothing was sent")
+    broadcast_parameters(torch.nn.ReLU(), comm)  # A module may have nothing to send.
+    broadcast_parameters([["w", model.weight]], comm)
+    assert_equal(model.weight.tolist(), [[0, 0]], "nothing was sent")
+
+
+class WithExtraState(torch.nn.Linear):
+    def get_extra_state(self):
+        return {"scale": 3}
+
+    def set_extra_state(self, state):
+        pass
+
+
+@on_ranks(2)
+def what_a_module_keeps_beside_its_tensors_stays(comm):
+    for given in (lambda module: module, lambda module: module.state_dict()):
+        module = WithExtraState(2, 1)
+        broadcast_parameters(given(module), comm)
+        same_everywhere(comm, torch.nn.ParameterList(module.parameters()))
 
 
 class OfGpu:

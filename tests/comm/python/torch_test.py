@@ -419,7 +419,7 @@ def test_a_backward_pass_that_fails_on_one_rank_ends_the_others():
     assert_equal(second, 3, other)
 
 
-def uneven_training():
+def train_unevenly(end):
     with fc.init() as comm:
         model = Mlp()
         optimizer = DistributedOptimizer(momentum(model), comm, model)
@@ -429,13 +429,23 @@ def uneven_training():
             optimizer.zero_grad()
             loss_of(model, x, y).backward()
             optimizer.step()
+        end(comm)
+
+
+def uneven_training():
+    train_unevenly(lambda comm: None)
+
+
+def uneven_training_with_metrics():
+    train_unevenly(lambda comm: comm.all_reduce(torch.zeros(1)))
 
 
 def test_ranks_with_different_numbers_of_batches_are_told_so():
-    for code, said in run_ranks("uneven_training", 2):
-        assert_equal(code, 1, said)
-        assert_in("it has made fewer steps than others", said)
-        assert_in("equally many batches", said)
+    for name in ("uneven_training", "uneven_training_with_metrics"):
+        for code, said in run_ranks(name, 2):
+            assert_equal(code, 1, said)
+            assert_in("it has made fewer steps than others", said)
+            assert_in("equally many batches", said)
 
 
 def killed_in_training():

@@ -223,7 +223,10 @@ def _of_tensor(tensor: Any, what: str) -> Data:
             f"{what} is a {type(tensor).__name__} without memory of its own: give the tensor "
             "within, such as .to_local() of a DTensor"
         )
-    if str(tensor.layout) != "torch.strided" or not tensor.is_contiguous():
+    layout = str(tensor.layout).rpartition(".")[2]
+    if layout != "strided":
+        raise TypeError(f"{what} has the layout {layout}, and is not sent: give its .to_dense()")
+    if not tensor.is_contiguous():
         raise ValueError(f"{what} is not contiguous: give its .contiguous()")
     if tensor.is_conj() or tensor.is_neg():
         raise ValueError(

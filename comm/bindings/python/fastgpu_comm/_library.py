@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import Any, Generator, Iterator, Mapping
 
-from .errors import LocalError, error_of
+from .errors import Error, LocalError, UsageError, error_of
 
 _NAME = "libfastgpu_comm.so.0"  # The number is that of the C ABI.
 
@@ -184,10 +184,32 @@ _STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "fgc_multistep_on_warning": [_POINTER, WarningHandler, _POINTER],
     "fgc_device_way_of": [_POINTER, ctypes.POINTER(_INT), ctypes.POINTER(_TEXT)],
 }
+# The calls in which ranks take part together: not for a thread that waits in one of them.
+_CALLS_OF_RANKS = {
+    "fgc_init",
+    "fgc_split",
+    "fgc_barrier",
+    "fgc_barrier_async",
+    "fgc_request_wait",
+    "fgc_gradient_ready",
+    "fgc_gradient_ready_at",
+    "fgc_device_gradient_ready",
+    "fgc_gradients_wait",
+    "fgc_device_gradients_wait",
+    "fgc_gradients_leave",
+    "fgc_gossip_step",
+    "fgc_multistep_begin",
+    "fgc_multistep_ready",
+    "fgc_multistep_step",
+    "fgc_multistep_leave_out",
+    "fgc_multistep_finish",
+    "fgc_device_way_of",
+}
 for _name, _arguments in _COLLECTIVES.items():
     for _function, _more in ((f"fgc_{_name}", []), (f"fgc_device_{_name}", [_POINTER])):
         _STATUS_FUNCTIONS[_function] = [_POINTER, *_arguments, *_more]
         _STATUS_FUNCTIONS[_function + "_async"] = [_POINTER, *_arguments, *_more, _PLACE]
+        _CALLS_OF_RANKS |= {_function, _function + "_async"}
 
 _OTHER_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     name: (_INT, [_POINTER])
@@ -258,9 +280,9 @@ class _Signals:
 
     def __init__(self) -> None:
         self._raised: BaseException | None = None
-        checks = self._checks()
-        next(checks)
-        self.check = _WaitCheck(checks.send)
+        self._running = self._checks()
+        next(self._running)
+        self.check = _WaitCheck(self._running.send)
 
     def _checks(self) -> Generator[int, None, None]:
         # Python runs a signal's handler as it resumes this, at the yield; a function would be
@@ -272,6 +294,11 @@ class _Signals:
                 return
             except BaseException as error:
                 self._raised = error
+
+    @property
+    def is_in_handler(self) -> bool:
+        """Whether a handler runs while the main thread waits; asked in that thread."""
+        return self._running.gi_running
 
     def take(self) -> BaseException | None:
         """What a handler has raised since the last call."""
@@ -299,23 +326,30 @@ class Library:
 
     def call(self, name: str, *arguments: Any) -> None:
         """Calls a function that can fail; raises what it failed with, or what the handler of a
-        signal has raised meanwhile.
+        signal has raised meanwhile. Raises UsageError in such a handler for a call of the ranks.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and self._signals is None:
             self._signals = _Signals()
             self._functions.fgc_on_wait(self._signals.check, None)
-        status = getattr(self._functions, name)(*arguments)
-        error = (
-            None
-            if status == 0
-            else error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
-        )
-        raised = self._signals.take() if is_main and self._signals is not None else None
+        signals = self._signals if is_main else None
+        is_within_wait = signals is not None and signals.is_in_handler
+        if is_within_wait and name in _CALLS_OF_RANKS:
+            raise UsageError(
+                f"{name[len('fgc_') :]} in the handler of a signal, whose thread waits in another "
+                "call: let the handler note the signal, and call once that one has returned"
+            )
+        error = self._failure(getattr(self._functions, name)(*arguments))
+        raised = signals.take() if signals is not None and not is_within_wait else None
         if raised is not None:
             raise raised from error
         if error is not None:
             raise error
+
+    def _failure(self, status: int) -> Error | None:
+        if status == 0:
+            return None
+        return error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
 
     def make(self, name: str, *arguments: Any) -> int | None:
         """Calls one whose last argument is the place for a handle; None where it gave none."""

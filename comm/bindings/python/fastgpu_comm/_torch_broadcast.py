@@ -12,6 +12,7 @@ from ._data import has_no_memory
 from .communicator import Communicator
 
 STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
+_EXTRA_STATE = "_extra_state"  # The end of a key of what get_extra_state() of a module returns.
 
 
 def broadcast_parameters(
@@ -24,17 +25,55 @@ def broadcast_parameters(
 
     A collective: every rank has the same tensors in the same order, otherwise UsageError names the
     first that differs on all ranks. Those that are not contiguous are copied on the way. Raises
-    TypeError for a sparse one.
+    TypeError for anything else than tensors, such as a whole checkpoint, for a sparse tensor, and
+    if there is no tensor at all. What a module keeps by get_extra_state() stays each rank's own.
     """
     comm = Communicator.of(comm, "broadcast_parameters")
-    named = model.state_dict() if isinstance(model, torch.nn.Module) else model
-    pairs = named.items() if isinstance(named, Mapping) else named
-    given = [(name, one) for name, one in pairs if isinstance(one, torch.Tensor)]
-    for name, tensor in given:
+    named_tensors = _named_tensors(model)
+    for name, tensor in named_tensors:
         _check_strided(
             tensor, name, "broadcast_parameters takes pairs of a name and a tensor, without it"
         )
-    named_tensors = [(name, one.detach()) for name, one in given]
+    _broadcast([(name, tensor.detach()) for name, tensor in named_tensors], comm, root)
+    if not named_tensors and not isinstance(model, torch.nn.Module):
+        raise TypeError(
+            f"broadcast_parameters: model is of type {type(model).__name__}, and has no tensor: "
+            "give the module. An iterator, such as model.named_parameters(), can be read only once"
+        )
+
+
+def _named_tensors(model: Any) -> list[tuple[str, torch.Tensor]]:
+    """Returns the tensors that broadcast_parameters is given. Raises TypeError, with its name, for
+    anything else.
+    """
+    if isinstance(model, torch.nn.Module):  # Its state_dict() may have more than its tensors.
+        model = {k: one for k, one in model.state_dict().items() if isinstance(one, torch.Tensor)}
+    try:
+        if isinstance(model, torch.Tensor):  # Can be iterated over, too.
+            raise TypeError
+        pairs = list(model.items() if isinstance(model, Mapping) else model)
+        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+            raise TypeError
+    except TypeError:
+        raise TypeError(
+            f"broadcast_parameters: model is of type {type(model).__name__}, and is not made of "
+            "pairs of a name and a tensor: give the module, its state_dict(), or its "
+            "named_parameters()"
+        ) from None
+    for name, one in pairs:
+        if not isinstance(one, torch.Tensor) and not str(name).endswith(_EXTRA_STATE):
+            raise TypeError(
+                f"broadcast_parameters: {name!r} is of type {type(one).__name__}, not a tensor: "
+                'give tensors alone, such as checkpoint["model"] of a whole checkpoint. For the '
+                "state of an optimizer there is broadcast_optimizer_state(optimizer, comm)"
+            )
+    return [(name, one) for name, one in pairs if isinstance(one, torch.Tensor)]
+
+
+def _broadcast(
+    named_tensors: list[tuple[str, torch.Tensor]], comm: Communicator, root: int
+) -> None:
+    """Gives all ranks the tensors of rank `root`. A collective."""
     check_same_tensors(
         [Described.of(tensor.dtype, tensor.shape, name) for name, tensor in named_tensors],
         comm,
@@ -91,9 +130,7 @@ def broadcast_optimizer_state(
     state = json.loads(packed)
     if comm.rank != root:
         state = _unpack(state, tensors)
-    broadcast_parameters(
-        ((str(number), tensor) for number, tensor in enumerate(tensors)), comm, root
-    )
+    _broadcast([(str(number), tensor) for number, tensor in enumerate(tensors)], comm, root)
     if comm.rank != root:
         optimizer.load_state_dict(state)
 

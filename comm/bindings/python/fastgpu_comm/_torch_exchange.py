@@ -11,7 +11,8 @@ from typing import Any, Iterator, Mapping
 
 import torch
 
-from ._torch_parameter import Parameter
+from ._agreement import check_same_content
+from ._torch_parameter import Parameter, sum_of_bits
 from ._torch_passes import Passes, check_not_compiled, is_within_backward
 from ._torch_wrapper import not_compiled
 from .communicator import Communicator
@@ -79,6 +80,7 @@ class Exchange:
         self.has_results = False  # Each .grad is what the last exchange has made of it.
         self.last: Outcome | None = None
         self._parameters: dict[torch.Tensor, Parameter] = {}
+        self._compared = 0  # So many of them had the same content on all ranks when they came.
         self._hooks: list[Any] = []
         self._used: set[int] = set()  # Addresses of gradients that travel from where they are.
         self._presence: torch.Tensor | None = None
@@ -263,6 +265,7 @@ class Exchange:
             self._gradients.ready(_PRESENCE)
         try:
             self.last = self._gradients.wait()
+            self._check_begun_alike(parameters)
             if self._is_presence_apart and self.last.is_applied:
                 self._group.all_reduce(self._presence, Op.SUM)
         except BaseException:
@@ -280,6 +283,18 @@ class Exchange:
         if found[-1] > 0:
             self._register_anew()
         return found[-2] > 0 or found[-1] > 0
+
+    def _check_begun_alike(self, parameters: list[Parameter]) -> None:
+        """Raises UsageError on all ranks if parameters that have come since the last exchange are
+        not the same on all. A collective once they have come. It is called where all ranks have
+        registered the same, and in the same order for all optimizers.
+        """
+        if self._compared == len(parameters):
+            return
+        new = parameters[self._compared :]
+        contents = {parameter.name: sum_of_bits(parameter.tensor) for parameter in new}
+        check_same_content(contents, self._group, "DistributedOptimizer")
+        self._compared = len(parameters)
 
     @staticmethod
     def _fill_with_nan(parameters: list[Parameter]) -> None:

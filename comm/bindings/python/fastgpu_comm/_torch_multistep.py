@@ -155,7 +155,7 @@ class MultistepOptimizer(OptimizerWrapper):
         self._inner = plain_optimizer(optimizer, "MultistepOptimizer")
         comm = Communicator.of(comm, "MultistepOptimizer")
         module = named_parameters if isinstance(named_parameters, torch.nn.Module) else None
-        names = names_of(named_parameters, "MultistepOptimizer")
+        names = names_of(named_parameters, optimizer, "MultistepOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group

@@ -25,6 +25,8 @@ class DistributedOptimizer(OptimizerWrapper):
     errors and timelines have. Every rank makes it at the same time, of the same parameters in the
     same order, then calls backward() and step() equally often. `settings` are those of Gradients.
 
+    - Parameters are the same on all ranks when they first take part, as after
+      broadcast_parameters(): otherwise that exchange is a UsageError on all ranks.
     - Gradients travel while backward() computes others; when it returns, each .grad is the average.
       Clipping, logging and a GradScaler then work as they do on one rank. A further backward()
       before the step adds to the averages, and is averaged too.
@@ -69,7 +71,7 @@ class DistributedOptimizer(OptimizerWrapper):
             )
         self._op = Op(op)
         module = named_parameters if isinstance(named_parameters, torch.nn.Module) else None
-        names = names_of(named_parameters, "DistributedOptimizer")
+        names = names_of(named_parameters, optimizer, "DistributedOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group

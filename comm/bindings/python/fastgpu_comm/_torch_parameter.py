@@ -26,6 +26,23 @@ def _is_zero(tensor: torch.Tensor) -> bool:
     return not (tensor.coalesce().values() if tensor.is_sparse else tensor).any()
 
 
+def sum_of_bits(tensor: torch.Tensor) -> int:
+    """Returns one number by which ranks compare the content of a tensor: the sum of its memory,
+    read as whole numbers of 8 bytes. 0 for a tensor of another class, whose content is not known.
+    """
+    values = tensor.detach()
+    if type(values) is not torch.Tensor:
+        return 0
+    if values.is_complex():
+        values = torch.view_as_real(values)
+    memory = values.permute(memory_order(values)).reshape(-1).view(torch.uint8)
+    if memory.storage_offset() % 8 != 0:
+        memory = memory.clone()
+    whole = memory.numel() // 8 * 8
+    rest = memory[whole:]
+    return int(memory[:whole].view(torch.int64).sum() + rest.sum(dtype=torch.int64))
+
+
 class Parameter:
     """One parameter: the memory of its gradient that is registered, and where that gradient is in
     an exchange.

@@ -41,10 +41,13 @@ def plain_optimizer(optimizer: Any, user: str) -> torch.optim.Optimizer:
 
 
 def names_of(
-    named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None, user: str
+    named_parameters: torch.nn.Module | Iterable[tuple[str, torch.Tensor]] | None,
+    optimizer: torch.optim.Optimizer,
+    user: str,
 ) -> dict[torch.Tensor, str]:
     """Returns the names of parameters. Raises TypeError for something else than pairs of a name and
-    a tensor.
+    a tensor, and ValueError for those of another model than the one that `optimizer` trains. A
+    part of that model will do, and a module of which it is a part.
     """
     is_module = isinstance(named_parameters, torch.nn.Module)
     pairs = named_parameters.named_parameters() if is_module else named_parameters
@@ -60,6 +63,13 @@ def names_of(
             "something else than pairs of a name and a tensor: give the module, or its "
             "named_parameters()"
         ) from None
+    trained = (tensor for group in optimizer.param_groups for tensor in group["params"])
+    if named_parameters is not None and not any(tensor in names for tensor in trained):
+        raise ValueError(
+            f"{user}: named_parameters is of type {type(named_parameters).__name__}, and has no "
+            "parameter of the optimizer: give the module that the optimizer trains, and no copy of "
+            "it. An iterator, such as model.named_parameters(), can be read only once"
+        )
     return names
 
 

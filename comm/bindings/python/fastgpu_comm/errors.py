@@ -104,14 +104,22 @@ _BY_STATUS: dict[int, type[Error]] = {
 }
 
 
-_LEFT = (
+_STEP = " waits in the end of a step of gradients"
+_FEWER = "then it has made fewer steps than others. Give all ranks equally many batches"
+_IN_BARRIER = (
     ". A rank in a barrier may have come to the end of its work, where `with init()` or shutdown() "
-    "waits for all ranks: then it has made fewer steps than others. Give all ranks equally many "
-    "batches"
+    f"waits for all ranks: {_FEWER}"
+)
+_BESIDE_STEP = (
+    ". A rank that waits in another call than a step of gradients may have come to the end of its "
+    f"batches: {_FEWER}"
 )
 
 
 def error_of(status: int, sentence: str) -> Error:
-    if "none can go on: " in sentence and " waits in barrier number " in sentence:
-        sentence += _LEFT  # The barrier is one that the program has not called.
+    if "none can go on: " in sentence:
+        if " waits in barrier number " in sentence:  # One that the program has not called.
+            sentence += _IN_BARRIER
+        elif 0 < sentence.count(_STEP) < sentence.count(" waits in "):
+            sentence += _BESIDE_STEP
     return _BY_STATUS.get(status, InternalError)(sentence)

@@ -21,8 +21,9 @@ class ElementType(enum.IntEnum):
 
 
 class Op(enum.IntEnum):
-    """An operation. On integers, sums and products wrap and averages round towards zero. A
-    floating-point result is NaN if an operand is.
+    """An operation. On integers, sums and products wrap, and an average is that of the wrapped sum,
+    rounded towards zero: two ranks with an int8 of 100 get -28. Convert them first to a type that
+    holds the sum. A floating-point result is NaN if an operand is.
     """
 
     SUM = 0

@@ -38,10 +38,18 @@ from .kinds import Op
 
 def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root: int = 0) -> None:
     """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A
-    collective; UsageError on all ranks names the first parameter that differs.
+    collective; UsageError on all ranks names the first parameter that differs. Raises TypeError for
+    anything else than parameters, and if there is none.
     """
     comm = Communicator.of(comm, "broadcast_parameters")
-    values = [(one, one.data().asnumpy().copy()) for one in parameters.values()]
+    given = list(parameters.values()) if hasattr(parameters, "values") else []
+    if not given or not all(isinstance(one, mxnet.gluon.Parameter) for one in given):
+        raise TypeError(
+            f"broadcast_parameters: parameters is of type {type(parameters).__name__}, and "
+            f"{'has something else than' if given else 'has no'} parameters: give "
+            "net.collect_params()"
+        )
+    values = [(one, one.data().asnumpy().copy()) for one in given]
     check_same_tensors(
         [Described.of(array.dtype, array.shape, one.name) for one, array in values],
         comm,

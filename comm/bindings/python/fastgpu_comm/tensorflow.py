@@ -32,10 +32,11 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
     (`optimizer.variables`, once it is built).
 
     A collective: every rank has the same variables in the same order, otherwise UsageError names
-    the first that differs on all ranks. Not within a tf.function.
+    the first that differs on all ranks. Not within a tf.function. Raises TypeError for anything
+    else than variables, and if there is none.
     """
     comm = Communicator.of(comm, "broadcast_variables")
-    values = [(variable, variable.numpy().copy()) for variable in variables]
+    values = [(variable, variable.numpy().copy()) for variable in _checked(variables)]
     check_same_tensors(
         [Described.of(one.dtype, one.shape, variable.name) for variable, one in values],
         comm,
@@ -46,6 +47,17 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
     travelling = [(variable, comm.broadcast_async(one, root)) for variable, one in values]
     for variable, request in travelling:
         variable.assign(request.wait())
+
+
+def _checked(variables: Any) -> list[Any]:
+    """Returns the variables. Raises TypeError for anything else, and if there is none."""
+    found = list(variables) if hasattr(type(variables), "__iter__") else []
+    if found and all(hasattr(one, "assign") and hasattr(one, "numpy") for one in found):
+        return found
+    raise TypeError(
+        f"broadcast_variables: variables is of type {type(variables).__name__}, and "
+        f"{'has something else than' if found else 'has no'} variables: give model.variables"
+    )
 
 
 class GradientExchange:

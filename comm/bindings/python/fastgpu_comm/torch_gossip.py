@@ -87,7 +87,7 @@ class GossipOptimizer(OptimizerWrapper):
     ) -> None:
         self._inner = plain_optimizer(optimizer, "GossipOptimizer")
         comm = Communicator.of(comm, "GossipOptimizer")
-        names = names_of(named_parameters, "GossipOptimizer")
+        names = names_of(named_parameters, optimizer, "GossipOptimizer")
         group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
         self._group = group
