@@ -21,6 +21,10 @@ bool are_awaited(const state::Job& job) try {
 
 }  // namespace
 
+bool has_outputs_to_come(Services& services, const state::Job& job) {
+  return are_awaited(job) && !JobOwner(services.state_directory(), job.id).held();
+}
+
 state::Job with_outputs(Services& services, const state::Job& ended,
                         std::optional<std::chrono::milliseconds> limit) {
   const auto deadline = services.clock().now() + limit.value_or(std::chrono::milliseconds(0));

@@ -9,6 +9,9 @@
 
 namespace fastgpu::cli {
 
+/// Returns true if a job has ended, and the fastgpu that runs it has yet to copy its outputs.
+bool has_outputs_to_come(Services& services, const state::Job& job);
+
 /// Waits until the fastgpu that runs a job has copied its outputs, and returns the job as it is on
 /// record then; returns others at once. If that fastgpu has ended before, the outputs are recorded
 /// as incomplete. Throws timeout after `limit`.

@@ -207,7 +207,12 @@ class NodeFindings {
     for (const CheckedDisk& disk : state.disks) {
       const Advice full = advice_on_full_disk(disk, state.disks.front(), node.name.value);
       const bool is_memory = disk.place == kSharedMemory;
-      if (!disk.writable && disk.free >= kFullDisk)
+      if (disk.files > 0 && disk.free_files == 0)
+        add("disk", Severity::error, {node.name.value},
+            "no file can be made at " + disk.place + ": it has " + counted(disk.files, "file") +
+                ", and room for no more (df -i)",
+            full.why, "remove files there");
+      else if (!disk.writable && disk.free >= kFullDisk)
         add("disk", Severity::error, {node.name.value}, disk.place + " cannot be written to",
             full.why, "mount it read-write, or change its rights");
       else if (disk.free < (is_memory ? kLittleSharedMemory : kFullDisk))

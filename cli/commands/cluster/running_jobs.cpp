@@ -9,6 +9,7 @@
 #include "base/join.hpp"
 #include "base/outcome.hpp"
 #include "cli/program/app.hpp"
+#include "cli/workflows/awaited_outputs.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/engines/slurm_site.hpp"
@@ -168,7 +169,12 @@ void stop_leaving(Context& context, const state::Cluster& cluster, const state::
 
 std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes, JobSource source) {
-  return ids_of_running(context, nodes, source, unfinished_jobs(context, cluster, nodes));
+  std::vector<std::string> ids =
+      ids_of_running(context, nodes, source, unfinished_jobs(context, cluster, nodes));
+  for (const state::Job& job : context.store().jobs())
+    if (job.cluster == cluster.id && has_outputs_to_come(context, job) && is_on(job, nodes))
+      ids.push_back(job.id + " (its outputs are being copied)");
+  return ids;
 }
 
 std::vector<std::string> jobs_using(

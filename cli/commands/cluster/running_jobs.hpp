@@ -14,7 +14,8 @@ enum class JobSource : std::uint8_t {
   record,  ///< Reads only the record, and changes nothing.
 };
 
-/// Returns the ids of the cluster's unfinished jobs on `nodes`, the oldest first.
+/// Returns the ids of the cluster's unfinished jobs on `nodes`, the oldest first, and of those
+/// whose outputs are being copied here, which their texts say.
 std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes, JobSource source);
 

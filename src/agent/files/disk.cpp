@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +26,16 @@ bool is_about_room(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT;
 }
 
+/// Returns false if the file system has as many files as it can have. `path` may not exist.
+bool has_room_for_files(std::filesystem::path path) {
+  struct statvfs found {};
+  while (::statvfs(path.c_str(), &found) != 0) {
+    if (errno != ENOENT || !path.has_relative_path()) return true;
+    path = path.parent_path();
+  }
+  return found.f_files == 0 || found.f_favail > 0;
+}
+
 /// Opens a regular file. Refuses devices, and everything else that could block.
 UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mode = 0600) {
   UniqueFd file(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC, mode));
@@ -44,7 +55,9 @@ UniqueFd open_to_write(const std::filesystem::path& path, int flags) {
 Error disk_error(std::string_view doing, const std::filesystem::path& path, int error_number) {
   if (!is_about_room(error_number))
     return system_error(std::string(doing) + " " + path.string(), error_number);
-  const char* what = error_number == EDQUOT ? "the quota is used up on " : "no space left on ";
+  const char* const what = error_number == EDQUOT     ? "the quota is used up on "
+                           : has_room_for_files(path) ? "no space left on "
+                                                      : "no file can be made any more (df -i) on ";
   return {ErrorKind::capacity, what + host_name() + ": " + path.string()};
 }
 

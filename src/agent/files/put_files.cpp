@@ -1,13 +1,23 @@
 // `put-files`: writes small private files from standard input. In the same round trip, runs the
 // subcommand that needs them.
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/files.hpp"
+#include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
+#include "base/error.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -17,6 +27,35 @@ constexpr std::size_t kLargestInput = 64 << 20;
 /// Returns true if the folder has a job, whose files would be replaced.
 bool has_job(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "rank");
+}
+
+/// Returns the content of the job's secret, which every start makes anew; empty without one.
+std::string secret_in(const std::vector<SmallFile>& files) {
+  const auto secret = std::ranges::find_if(
+      files, [](const SmallFile& file) { return file.name.ends_with(kCommSecret); });
+  return secret == files.end() ? "" : secret->content;
+}
+
+/// Makes the folder of a new job. Returns false if it has a job already. Throws conflict if another
+/// node makes the folder for this very job: they have one home directory.
+bool make_job_folder(const std::filesystem::path& folder, const std::vector<SmallFile>& files) {
+  make_private_directory(folder.parent_path());
+  if (::mkdir(folder.c_str(), 0700) == 0) return true;
+  if (errno != EEXIST) throw system_error("making the directory " + folder.string(), errno);
+  for (int i = 0; i < 30 && !has_job(folder); ++i)  // The other node may be writing.
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (!has_job(folder)) return true;  // A start that was cut short has left it.
+  const std::string ours = secret_in(files);
+  for (int i = 0; i < 30 && !ours.empty(); ++i) {
+    if (read_file(folder / kCommSecret) == ours)
+      throw Error(ErrorKind::conflict,
+                  "another node of the job has the same home directory, " +
+                      folder.parent_path().parent_path().parent_path().string() +
+                      " (on a file server?): give each node an account whose home is its own, or "
+                      "use --engine slurm");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 }  // namespace
@@ -36,8 +75,8 @@ int run_put_files(Arguments arguments) {
   options.expect_end();
   const auto files = decode_files(
       read_all(STDIN_FILENO, kLargestInput));  // Reads everything before it writes anything.
-  if (new_job && has_job(below_home(*new_job))) return kIdTaken;
   make_private_directory(directory);
+  if (new_job && !make_job_folder(below_home(*new_job), files)) return kIdTaken;
   for (const SmallFile& file : files) {
     const auto path = directory / file.name;
     make_private_directory(path.parent_path());

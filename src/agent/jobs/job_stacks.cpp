@@ -1,8 +1,11 @@
 // `job-stacks`: prints the stacks of a job's ranks on this node, and keeps them in the job's
 // folder.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -17,6 +20,7 @@
 #include "agent/jobs/processes.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
+#include "base/unique_fd.hpp"
 #include "process/capture.hpp"
 #include "process/command.hpp"
 
@@ -28,6 +32,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kOneProcess{10};
 constexpr std::chrono::seconds kAllProcesses{40};
+/// Stacks of this age are those of the same hang, for another command that follows the job.
+constexpr std::chrono::seconds kRecent{30};
 constexpr std::size_t kMostRanks = 16;
 constexpr std::size_t kMostOfRank = 4;  ///< Processes.
 constexpr std::size_t kMostOfProcess = 16'384;
@@ -175,17 +181,41 @@ std::string stacks_in(const fs::path& directory) {
   return text;
 }
 
+/// Waits until no other process collects the stacks of the job: two debuggers cannot stop one
+/// process. The turn ends with the descriptor.
+UniqueFd take_turn(const fs::path& directory) {
+  UniqueFd file(
+      ::open((directory / "stacks.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  while (file && ::flock(file.get(), LOCK_EX) != 0 && errno == EINTR)
+    continue;
+  return file;
+}
+
+/// Returns the stacks that another process has just collected, for somebody else who follows the
+/// job; empty for none.
+std::string recent_stacks(const fs::path& directory) {
+  std::error_code none;
+  const fs::path path = directory / "stacks";
+  const auto written = fs::last_write_time(path, none);
+  if (none || fs::file_time_type::clock::now() - written > kRecent) return {};
+  return read_file(path).value_or("");
+}
+
 }  // namespace
 
 int run_job_stacks(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
-  const std::string text = stacks_in(directory);
-  try {
-    write_atomically(directory / "stacks", text);
-  } catch (const Error&) {
-    // The disk is full. They are printed anyway.
+  const UniqueFd turn = take_turn(directory);
+  std::string text = recent_stacks(directory);
+  if (text.empty()) {
+    text = stacks_in(directory);
+    try {
+      write_atomically(directory / "stacks", text);
+    } catch (const Error&) {
+      // The disk is full. They are printed anyway.
+    }
   }
   write_all(STDOUT_FILENO, text);
   return 0;

@@ -123,6 +123,17 @@ def test_the_outputs_of_jobs_in_the_background_are_waited_for(user):
     job(user, "files", 1, slow, *words, "many", "--detach")
     user.run("wait", "job", "files")
     assert_equal(len(files_of(place / "files-1")), 2000)
+    job(user, "more", 1, slow, *words, "many", "--detach")
+    copied = within(60, lambda: b"succeeded" in user.run("get", "jobs", "more").out)
+    assert_true(copied, "the job has not ended")
+    if (
+        json.loads(user.run("describe", "job", "more", "-o", "json").out)["spec"]["outputs"]
+        == "awaited"
+    ):
+        done = user.run("delete", "job", "more", "--yes", code=None)
+        assert_true(done.returncode in (0, 6), done.err)
+        assert_true(done.returncode == 0 or "are being copied" in done.err, done.err)
+    user.run("wait", "job", "more", code=None)
     job(user, "lacks", 1, "true", *words, "no-such", "--detach")
     junit = user.folder / "outputs.xml"
     done = user.run("wait", "job", "lacks", "--junit", str(junit), code=1)
@@ -259,7 +270,7 @@ def test_ctrl_c_while_outputs_are_copied_says_that_the_job_has_ended(user):
     assert_in("stopping the copy of the outputs; job slow-1 has ended", err.decode())
     assert_in(f"interrupted: the outputs of job slow-1 are not complete in {place}", err.decode())
     assert_not_in("stopping job", err.decode())
-    assert_equal(note.read_text(), "slow-1 succeeded 0: \n")
+    assert_equal(note.read_text(), "slow-1 succeeded 1: the copy of its outputs was interrupted\n")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,20 @@ def test_a_job_that_hangs_is_ended_with_the_stacks_of_its_ranks(user):
 
 
 @shared_cluster
+def test_all_who_follow_a_job_that_hangs_see_the_stacks_of_its_program(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "echo up; exec sleep 600"]
+    user.run(*job_words(name, 2, program, "seen", "--hang-timeout", "3s", "--detach"))
+    followers = [user.start("attach", "job", "seen") for _ in range(3)]
+    for follower in followers:
+        _, err = follower.communicate(timeout=60)
+        text = err.decode()
+        assert_equal(follower.returncode, 124, text)
+        assert_equal(len(re.findall(r"rank \d, process \d+: sleep 600", text)), 2, text)
+        assert_not_in("ptrace_stop", text)
+
+
+@shared_cluster
 def test_logs_of_a_job_that_is_started_again_go_on_with_its_next_run(user):
     name = user.two_nodes()
     program = [

@@ -83,6 +83,20 @@ def test_quotation_marks_in_the_name_of_a_home_are_no_obstacle(lab):
     lab.run("delete", "cluster", "lab", "--yes")
 
 
+def test_hosts_that_share_a_home_directory_are_named_at_the_first_job(lab):
+    one, two = lab.pair()
+    done = within_host(two, "mount", "--bind", str(one.home), "/root")
+    assert_equal(done.returncode, 0, done.stderr)
+    lab.create(one.entry(), two.entry())
+    for launcher in ("mpirun", "plain", "mpirun"):
+        words = ("run", "job", "-c", "lab", "--launcher", launcher)
+        failed = lab.run(*words, *RANKS, code=1)
+        assert_in("another node of the job has the same home directory, /root", failed.stderr)
+        assert_not_in("trying another number", failed.stderr)
+    lab.run("run", "job", "-c", "lab", "-np", "1", "--", "true")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
 def test_a_directory_for_temporary_files_that_cannot_be_written_is_named(lab):
     hosts = lab.pair()
     lab.create(*(host.entry() for host in hosts))

@@ -228,6 +228,14 @@ TEST_CASE("a full disk is an error, a nearly full one a warning, and so are few 
     d.free_files = 12;
   });
   CHECK(files.found == "room for 12 more files at /root");
+  const Finding none = disk_with([](CheckedDisk& d) {
+    d.files = 40;
+    d.free_files = 0;
+    d.writable = false;
+  });
+  CHECK(none.severity == Severity::error);
+  CHECK(none.found ==
+        "no file can be made at /root: it has 40 files, and room for no more (df -i)");
   const Finding shared =
       SoundNodes().with([](NodeHealth& s) { s.disks[1].free = {1'000'000}; }).only();
   CHECK(shared.severity == Severity::warning);
