@@ -246,6 +246,22 @@ def test_large_packets_that_get_lost_are_found_and_a_job_does_not_start(user):
 
 
 @shared_cluster
+def test_the_trial_of_large_packets_takes_one_refusal_of_each_node(user):
+    name = user.two_nodes()
+
+    def refusals():
+        done = user.run("exec", name, "-o", "json", "--", "cat", "/proc/net/snmp")
+        tables = [host["stdout"].splitlines() for host in json.loads(done.out)["hosts"]]
+        icmp = [[line.split() for line in table if line.startswith("Icmp:")] for table in tables]
+        return [int(values[names.index("OutDestUnreachs")]) for names, values in icmp]
+
+    before = refusals()
+    user.run(*job_words(name, 2, ["true"]))
+    # A kernel sends one a second: further ones would delay the jobs that start soon after.
+    assert_equal(refusals(), [count + 1 for count in before])
+
+
+@shared_cluster
 def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
     name = user.two_nodes()
     user.run(*job_words(name, 2, ["sleep", "600"], "runs", "--detach"))
