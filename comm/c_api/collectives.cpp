@@ -9,6 +9,7 @@ using fastgpu::comm::c_api::elements_at;
 using fastgpu::comm::c_api::guarded;
 using fastgpu::comm::c_api::need;
 using fastgpu::comm::c_api::reduction_of;
+using fastgpu::comm::c_api::type_of;
 
 namespace {
 
@@ -82,7 +83,8 @@ fgc_status fgc_reduce_scatter_async(fgc_comm* comm, const void* all, void* mine,
 fgc_status fgc_all_gather(fgc_comm* comm, const void* mine, void* all, size_t count, int type) {
   return guarded([&] {
     Communicator& ranks = ranks_of(comm);
-    ranks.all_gather(elements_at(mine, count, type), elements_at(all, count, type, ranks.size()));
+    ranks.all_gather(elements_at(mine, count, type), elements_at(all, count, type, ranks.size()),
+                     type_of(type));
   });
 }
 
@@ -91,18 +93,19 @@ fgc_status fgc_all_gather_async(fgc_comm* comm, const void* mine, void* all, siz
   return begun(request, [&] {
     Communicator& ranks = ranks_of(comm);
     return ranks.start_all_gather(elements_at(mine, count, type),
-                                  elements_at(all, count, type, ranks.size()));
+                                  elements_at(all, count, type, ranks.size()), type_of(type));
   });
 }
 
 fgc_status fgc_broadcast(fgc_comm* comm, void* data, size_t count, int type, int root) {
-  return guarded([&] { ranks_of(comm).broadcast(elements_at(data, count, type), {root}); });
+  return guarded(
+      [&] { ranks_of(comm).broadcast(elements_at(data, count, type), {root}, type_of(type)); });
 }
 
 fgc_status fgc_broadcast_async(fgc_comm* comm, void* data, size_t count, int type, int root,
                                fgc_request** request) {
   return begun(request, [&] {
-    return ranks_of(comm).start_broadcast(elements_at(data, count, type), {root});
+    return ranks_of(comm).start_broadcast(elements_at(data, count, type), {root}, type_of(type));
   });
 }
 
@@ -110,7 +113,7 @@ fgc_status fgc_all_to_all(fgc_comm* comm, const void* out, void* in, size_t coun
   return guarded([&] {
     Communicator& ranks = ranks_of(comm);
     ranks.all_to_all(elements_at(out, count, type, ranks.size()),
-                     elements_at(in, count, type, ranks.size()));
+                     elements_at(in, count, type, ranks.size()), type_of(type));
   });
 }
 
@@ -119,7 +122,7 @@ fgc_status fgc_all_to_all_async(fgc_comm* comm, const void* out, void* in, size_
   return begun(request, [&] {
     Communicator& ranks = ranks_of(comm);
     return ranks.start_all_to_all(elements_at(out, count, type, ranks.size()),
-                                  elements_at(in, count, type, ranks.size()));
+                                  elements_at(in, count, type, ranks.size()), type_of(type));
   });
 }
 

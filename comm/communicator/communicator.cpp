@@ -109,9 +109,11 @@ Communicator::Arguments Communicator::prepare_reduce_scatter(std::span<const std
       {.kind = CallKind::reduce_scatter, .bytes = all.size(), .reduction = reduction}, mine, all};
 }
 
-Communicator::Arguments Communicator::prepare_broadcast(std::span<std::byte> data, Rank root) {
+Communicator::Arguments Communicator::prepare_broadcast(std::span<std::byte> data, Rank root,
+                                                        ElementType type) {
   check_rank("broadcast", root);
   return {{.kind = CallKind::broadcast,
+           .moved = type,
            .bytes = data.size(),
            .reduction = {.type = ElementType::uint8},
            .root = root},
@@ -120,12 +122,14 @@ Communicator::Arguments Communicator::prepare_broadcast(std::span<std::byte> dat
 }
 
 Communicator::Arguments Communicator::prepare_all_gather(std::span<const std::byte> mine,
-                                                         std::span<std::byte> all) {
+                                                         std::span<std::byte> all,
+                                                         ElementType type) {
   if (all.size() != mine.size() * group_->size())
     throw wrong_length("all_gather", all.size(),
                        "do not hold " + std::to_string(mine.size()) + " of each of " +
                            std::to_string(size()) + " ranks");
   return {{.kind = CallKind::all_gather,
+           .moved = type,
            .bytes = mine.size(),
            .reduction = {.type = ElementType::uint8}},
           all,
@@ -133,13 +137,15 @@ Communicator::Arguments Communicator::prepare_all_gather(std::span<const std::by
 }
 
 Communicator::Arguments Communicator::prepare_all_to_all(std::span<const std::byte> out,
-                                                         std::span<std::byte> in) {
+                                                         std::span<std::byte> in,
+                                                         ElementType type) {
   if (out.size() != in.size() || out.size() % group_->size() != 0)
     throw wrong_length("all_to_all", out.size(),
                        "out and " + std::to_string(in.size()) +
                            " in are not one block for each of " + std::to_string(size()) +
                            " ranks");
   return {{.kind = CallKind::all_to_all,
+           .moved = type,
            .bytes = out.size() / group_->size(),
            .reduction = {.type = ElementType::uint8}},
           in,
@@ -211,16 +217,18 @@ Handle Communicator::start_reduce_scatter(std::span<const std::byte> all, std::s
   return start(prepare_reduce_scatter(all, mine, reduction));
 }
 
-Handle Communicator::start_broadcast(std::span<std::byte> data, Rank root) {
-  return start(prepare_broadcast(data, root));
+Handle Communicator::start_broadcast(std::span<std::byte> data, Rank root, ElementType type) {
+  return start(prepare_broadcast(data, root, type));
 }
 
-Handle Communicator::start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
-  return start(prepare_all_gather(mine, all));
+Handle Communicator::start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                      ElementType type) {
+  return start(prepare_all_gather(mine, all, type));
 }
 
-Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
-  return start(prepare_all_to_all(out, in));
+Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
+                                      ElementType type) {
+  return start(prepare_all_to_all(out, in, type));
 }
 
 Handle Communicator::start_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {

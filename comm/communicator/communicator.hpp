@@ -61,23 +61,31 @@ class Communicator {
     run(prepare_reduce_scatter(all, mine, reduction));
   }
 
-  /// Copies `data` of `root` to every rank. Throws ErrorKind::usage for a root out of range.
-  Handle start_broadcast(std::span<std::byte> data, Rank root);
-  void broadcast(std::span<std::byte> data, Rank root) { run(prepare_broadcast(data, root)); }
+  /// Copies `data` of `root` to every rank. Throws ErrorKind::usage for a root out of range. In
+  /// this call and the next two, all ranks give the same type.
+  Handle start_broadcast(std::span<std::byte> data, Rank root,
+                         ElementType type = ElementType::uint8);
+  void broadcast(std::span<std::byte> data, Rank root, ElementType type = ElementType::uint8) {
+    run(prepare_broadcast(data, root, type));
+  }
 
   /// `all` receives `mine` of every rank, ordered by rank. `mine` may lie at its place in `all`.
   /// Throws ErrorKind::usage where `all` is not size() times as long, and where they overlap
   /// otherwise.
-  Handle start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
-  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
-    run(prepare_all_gather(mine, all));
+  Handle start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                          ElementType type = ElementType::uint8);
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                  ElementType type = ElementType::uint8) {
+    run(prepare_all_gather(mine, all, type));
   }
 
   /// Block r of `out` goes to rank r; block r of `in` comes from there. Throws ErrorKind::usage
   /// where they are not equally long, no whole number of blocks, or overlap.
-  Handle start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
-  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
-    run(prepare_all_to_all(out, in));
+  Handle start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
+                          ElementType type = ElementType::uint8);
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
+                  ElementType type = ElementType::uint8) {
+    run(prepare_all_to_all(out, in, type));
   }
 
   /// Messages between two ranks keep their order, and have the same length on both sides.
@@ -203,9 +211,11 @@ class Communicator {
   Arguments prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
   Arguments prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                                    Reduction reduction);
-  Arguments prepare_broadcast(std::span<std::byte> data, Rank root);
-  Arguments prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
-  Arguments prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  Arguments prepare_broadcast(std::span<std::byte> data, Rank root, ElementType type);
+  Arguments prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                               ElementType type);
+  Arguments prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
+                               ElementType type);
   Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
   Work prepare_message(Direction direction, std::span<const std::byte> out, std::span<std::byte> in,
                        Rank peer);

@@ -40,6 +40,12 @@ std::string elements(const Call& call) {
          std::string(name_of(call.reduction.type)) + by + in + ")";
 }
 
+/// Returns the length and type of what is moved: "16 bytes", or "4 float32".
+std::string moved(const Call& call) {
+  if (call.moved == ElementType::uint8) return std::to_string(call.bytes) + " bytes";
+  return std::to_string(call.bytes / size_of(call.moved)) + " " + std::string(name_of(call.moved));
+}
+
 /// Returns the number of an algorithm; 0 if none is set.
 std::uint8_t number_of(const std::optional<Algorithm>& algorithm) {
   return algorithm ? static_cast<std::uint8_t>(static_cast<int>(*algorithm) + 1) : 0;
@@ -58,6 +64,7 @@ Call decode(const Note& bytes, Rank peer) {
       op >= kReduceOps || order != native_order())
     throw Error(ErrorKind::remote, unreadable(peer));
   call.kind = static_cast<CallKind>(kind);
+  call.moved = static_cast<ElementType>(type);
   call.reduction = {static_cast<ElementType>(type), static_cast<ReduceOp>(op)};
   call.sequence = in.get<std::uint64_t>();
   call.bytes = in.get<std::uint64_t>();
@@ -142,7 +149,7 @@ Note encode(const Call& call) {
   WireWriter(bytes)
       .put(kMagic)
       .put(static_cast<std::uint8_t>(call.kind))
-      .put(static_cast<std::uint8_t>(call.reduction.type))
+      .put(static_cast<std::uint8_t>(is_reduction(call.kind) ? call.reduction.type : call.moved))
       .put(static_cast<std::uint8_t>(call.reduction.op))
       .put(static_cast<std::uint8_t>(native_order()))
       .put(call.sequence)
@@ -154,25 +161,24 @@ Note encode(const Call& call) {
 }
 
 std::string describe(const Call& call) {
-  const std::string bytes = std::to_string(call.bytes) + " bytes";
   switch (call.kind) {
     case CallKind::barrier:
       return "barrier" + number(call);
     case CallKind::all_reduce:
       return "all_reduce" + number(call) + elements(call);
     case CallKind::broadcast:
-      return "broadcast" + number(call) + " (" + bytes + " of rank " +
+      return "broadcast" + number(call) + " (" + moved(call) + " of rank " +
              std::to_string(call.root.value) + ")";
     case CallKind::all_gather:
-      return "all_gather" + number(call) + " (" + bytes + " each)";
+      return "all_gather" + number(call) + " (" + moved(call) + " each)";
     case CallKind::reduce_scatter:
       return "reduce_scatter" + number(call) + elements(call);
     case CallKind::all_to_all:
-      return "all_to_all" + number(call) + " (" + bytes + " for each)";
+      return "all_to_all" + number(call) + " (" + moved(call) + " for each)";
     case CallKind::split:
       return "split" + number(call);
     case CallKind::message:
-      return "a message of " + bytes;
+      return "a message of " + moved(call);
   }
   return "unknown collective";
 }

@@ -41,6 +41,9 @@ struct AllReducePlan {
 /// One collective call: the first message between any two ranks within it.
 struct Call {
   CallKind kind = CallKind::barrier;
+  /// The type of elements that are moved, not reduced, for the comparison of ranks. Their number is
+  /// in bytes.
+  ElementType moved = ElementType::uint8;
   /// The number of collectives that this communicator has begun before.
   std::uint64_t sequence = 0;
   std::uint64_t bytes = 0;  ///< The bytes that each rank gives.

@@ -50,9 +50,10 @@ fgc_status fgc_request_wait(fgc_request* request);
 /* Waits where it is not done, and frees it. NULL is allowed. */
 void fgc_request_free(fgc_request* request);
 
-/* Below, `count` elements of `type` are what each rank gives or gets for each other rank. Memory
- * that a call reads and memory that it writes do not overlap: FGC_USAGE names both, and nothing has
- * begun. Exceptions are stated. */
+/* Below, `count` elements of `type` are what each rank gives or gets for each other rank. All ranks
+ * of a collective give the same type: others are FGC_USAGE, except on a GPU and where MPI carries
+ * the call. Memory that a call reads and memory that it writes do not overlap: FGC_USAGE names
+ * both, and nothing has begun. Exceptions are stated. */
 
 /* Reduces over all ranks, in place. The result is the same to the last bit on every rank and in
  * every run of as many ranks. */

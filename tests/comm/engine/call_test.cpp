@@ -51,6 +51,24 @@ TEST_CASE(
   CHECK(encode(call) == expected);
 }
 
+TEST_CASE("calls that move elements of other types are named as different, and others are not") {
+  Call mine{.kind = CallKind::broadcast, .sequence = 3, .bytes = 16, .root = Rank{1}};
+  Call theirs = mine;
+  CHECK_NOTHROW(check_same({Rank{0}, encode(mine)}, {Rank{1}, encode(theirs)}));
+  mine.moved = ElementType::float32;
+  theirs.moved = ElementType::int32;
+  const Error e = failure_of([&] {
+    check_same({Rank{0}, encode(mine)}, {Rank{1}, encode(theirs)});
+  });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "rank 1 is in broadcast number 3 (4 int32 of rank 1)"));
+  CHECK(mentions(e, "rank 0 is in broadcast number 3 (4 float32 of rank 1)"));
+  mine.kind = CallKind::all_gather;
+  CHECK(describe(mine) == "all_gather number 3 (4 float32 each)");
+  mine.moved = ElementType::uint8;
+  CHECK(describe(mine) == "all_gather number 3 (16 bytes each)");
+}
+
 TEST_CASE("memory that a call reads and writes at once is refused with both ranges") {
   using enum CallKind;
   const Case refused[] = {{reduce_scatter, {0, 8}, {0, 4}}, {reduce_scatter, {0, 8}, {4, 4}, 1},

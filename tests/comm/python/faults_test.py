@@ -310,6 +310,30 @@ def test_ranks_that_never_come_are_waited_for_no_longer_than_the_timeout():
     assert_equal(code, 0, said)
 
 
+def check_other_types(comm, move):
+    """Rank 1 moves whole numbers where rank 0 moves others, equally many bytes."""
+    with raises(fc.UsageError, "4 float32", "4 int32", "every rank must make the same calls"):
+        move(numpy.ones(4, "int32" if comm.rank == 1 else "float32"))
+        comm.barrier()
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
+def a_broadcast_of_another_type_is_told_on_both(comm):
+    check_other_types(comm, comm.broadcast)
+
+
+@on_ranks(2)
+def a_gather_of_another_type_is_told_on_both(comm):
+    check_other_types(comm, comm.all_gather)
+
+
+@on_ranks(2)
+def an_exchange_of_another_type_is_told_on_both(comm):
+    check_other_types(comm, lambda data: comm.all_to_all(numpy.concatenate([data, data])))
+
+
 @on_ranks(2)
 def a_disagreement_is_told_on_both(comm):
     with raises(fc.Error, "rank"):
