@@ -109,10 +109,10 @@ class GradientExchange {
 
   /// Returns what the codec of this rank remembers, for a file, and the order in which gradients
   /// travel: each rank keeps its own. Without a codec it is the order alone, the same on all ranks,
-  /// and empty before the first step. Called between steps.
+  /// and empty before the first step. With a codec it is called between steps: else it throws usage.
   std::vector<std::byte> saved_state();
 
-  /// Returns the length of what saved_state() returns, without making it. Called between steps.
+  /// Returns the length of what saved_state() returns, without making it. Throws as it does.
   std::size_t saved_bytes();
 
   /// Throws as `load_state` does, and changes nothing.

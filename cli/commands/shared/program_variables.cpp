@@ -61,6 +61,21 @@ std::string read_regular(const std::string& path, const std::string& flag = "--e
   return text;
 }
 
+/// Throws usage for a line of a file that is no assignment. The error has no part of the line: the
+/// file may be one with a secret, which was named by mistake.
+void check_line(const std::string& line, const std::string& where, const state::Environment& ours) {
+  const auto equals = line.find('=');
+  const std::string name = line.substr(0, equals);
+  if (!is_variable_name(name))
+    throw Error(ErrorKind::usage, where +
+                                      ": the line does not begin with the name of a variable: "
+                                      "use letters, digits and '_', such as TOKEN=abc");
+  if (equals == std::string::npos && !ours(name.c_str()))
+    throw Error(ErrorKind::usage, where +
+                                      ": the line is not NAME=VALUE, and no variable of this "
+                                      "machine has that name");
+}
+
 }  // namespace
 
 void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver) {
@@ -109,8 +124,9 @@ std::vector<std::string> variables_in(const std::string& text, const std::string
     if (line.empty() || line.front() == '#') continue;
     constexpr std::string_view kExport = "export ";  // The file may be one for a shell, too.
     if (line.starts_with(kExport)) line.remove_prefix(kExport.size());
-    process::set_variable(
-        all, assignment_of(std::string(line), source + ":" + std::to_string(number), ours));
+    const std::string where = source + ":" + std::to_string(number);
+    check_line(std::string(line), where, ours);
+    process::set_variable(all, assignment_of(std::string(line), where, ours));
   }
   return all;
 }

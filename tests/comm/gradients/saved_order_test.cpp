@@ -164,6 +164,25 @@ TEST_CASE("a saved order that is damaged anywhere is refused") {
       "its order has a gradient twice"));
 }
 
+TEST_CASE("without a codec the state is saved within a step as well, such as one that has failed") {
+  auto ranks = communicators_in_process(2, 20s);
+  std::vector<int> wrong(2);
+  run_ranks(ranks, [&](Communicator& comm) {
+    OrderedModel model(comm, "float32");
+    model.step(0);
+    model.step(1);
+    const SavedBytes between = model.exchange().saved_state();
+    model.exchange().ready({0});
+    const bool is_same = model.exchange().saved_state() == between &&
+                         model.exchange().saved_bytes() == between.size();
+    wrong[index_of(comm)] = between.empty() || !is_same ? 1 : 0;
+    model.exchange().ready({1});
+    model.exchange().ready({2});
+    model.exchange().wait_step();
+  });
+  CHECK(wrong == std::vector<int>{0, 0});
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_CASE("the page shows how the job and its ranks ended") {
   CHECK(has(page, "<dt>cause</dt><dd>failure</dd>"));
   CHECK(has(page, "class=\"bar bad\" style=\"left:0.00%;width:55.56%\""));
   CHECK(has(page, "class=\"bar told\" style=\"left:0.00%;width:100.00%\""));
-  CHECK(has(page, "its end is unknown"));
+  CHECK(has(page, "no end on record"));
   CHECK(has(page, "<td>demo-0</td><td>0-1</td>"));
   CHECK(has(page, "prefers-color-scheme:dark"));
   CHECK(has(page, "<details open=\"open\"><summary>rank 1"));

@@ -88,10 +88,16 @@ TEST_CASE("a file has a variable in each line, and flags win over it") {
         Words{"B=\"x y\" # no comment", "HERE=of ours", "C=last", "A=3"});
   CHECK(variables_in("export A=1\nexport HERE\nexport=2\n", "f", ours) ==
         Words{"A=1", "HERE=of ours", "export=2"});
-  CHECK(std::string(failure_of([] { variables_in("A=1\n\nset B=hush\n", "f", ours); }).what())
-            .starts_with("f:3: 'set B' is not a variable name"));
-  CHECK(std::string(failure_of([] { variables_in("GONE\n", "f", ours); }).what())
-            .starts_with("f:1: the variable GONE is not set on this machine"));
+}
+
+TEST_CASE("a line of a file that is no assignment is named by its number, and is not shown") {
+  const auto said = [](const std::string& text) {
+    return std::string(failure_of([&] { variables_in(text, "f", ours); }).what());
+  };
+  CHECK(said("A=1\n\nset B=hush\n").starts_with("f:3: the line does not begin with the name of"));
+  CHECK(said("s3cret\n") ==
+        "f:1: the line is not NAME=VALUE, and no variable of this machine has that name");
+  CHECK(said("s3cret/with+signs==\n").find("s3cret") == std::string::npos);
 }
 
 TEST_CASE("a file of variables may begin with a byte order mark, and a secret keeps all bytes") {
