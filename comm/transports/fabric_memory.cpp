@@ -129,7 +129,8 @@ fabric::FabricPart FabricBlocks::take() {
 
 void FabricBlocks::grow() {
   const std::size_t bytes = block_bytes_ * blocks_a_chunk_;
-  Chunk chunk{std::make_unique<std::byte[]>(bytes), nullptr};
+  // Not set to zero: while the system refuses to lock more, this is tried again at every turn.
+  Chunk chunk{std::make_unique_for_overwrite<std::byte[]>(bytes), nullptr};
   const std::span memory(chunk.memory.get(), bytes);
   if (is_registered_) chunk.registration = endpoint_.register_memory(memory);
   for (std::size_t i = blocks_a_chunk_; i > 0; --i)
