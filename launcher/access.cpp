@@ -4,6 +4,7 @@
 
 #include "agent/protocol/silence.hpp"
 #include "base/numbers.hpp"
+#include "ssh/openssh.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -56,8 +57,9 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
     text += "Host " + mpirun_name(peers[i], i) + "\n  HostName " + peers[i].address + "\n  Port " +
             std::to_string(peers[i].port) + "\n  User " + peers[i].user + "\n";
   // Quoted, because a home directory may have a space; hosts that are not listed above are refused.
-  return text + "Host *\n  IdentityFile \"" + directory + "/id_ed25519\"\n" +
-         "  UserKnownHostsFile \"" + directory + "/known_hosts\"\n" +
+  const std::string place = ssh::openssh_literal(directory);
+  return text + "Host *\n  IdentityFile \"" + place + "/id_ed25519\"\n" +
+         "  UserKnownHostsFile \"" + place + "/known_hosts\"\n" +
          "  GlobalKnownHostsFile /dev/null\n"
          "  IdentitiesOnly yes\n"
          "  StrictHostKeyChecking yes\n"

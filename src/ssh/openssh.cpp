@@ -19,18 +19,10 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
   return all;
 }
 
-/// Escapes '%', because OpenSSH expands %h and similar sequences.
-std::string literal(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '%' ? "%%" : std::string(1, c);
-  return out;
-}
-
 /// Returns the path in quotes, because it may contain a space.
 std::string quoted(const std::filesystem::path& path) {
   std::string text = "\"";
-  return text.append(literal(path.string())).append("\"");
+  return text.append(openssh_literal(path.string())).append("\"");
 }
 
 std::string way_to(const Host& host) {
@@ -49,8 +41,8 @@ std::string proxy_of(const Host& host) {
 /// Returns the options that a connection and each of its jump hosts share.
 std::string pinned_section(const Host& host, const std::string& name, const OpenSsh& way,
                            const std::filesystem::path& known_hosts, HostKeyTrust trust) {
-  std::string text = "Host " + name + "\n  HostName " + literal(host.address) + "\n  Port " +
-                     std::to_string(host.port);
+  std::string text = "Host " + name + "\n  HostName " + openssh_literal(host.address) +
+                     "\n  Port " + std::to_string(host.port);
   if (!host.user.empty()) text += "\n  User " + host.user;
   if (!host.identity.empty()) text += "\n  IdentityFile " + quoted(host.identity);
   if (way.login == Login::with_identity)
@@ -78,8 +70,19 @@ std::string pinned_section(const Host& host, const std::string& name, const Open
          "\n  ServerAliveCountMax 3\n";
 }
 
+/// Returns the path in quotes, as a pattern of glob(3) that only this path matches. Version 9.9 and
+/// later also expand %h and similar sequences there, and "[%%]" is a '%' to all of them.
+std::string included_path(const std::filesystem::path& path) {
+  std::string text = "\"";
+  for (const char c : path.string()) {
+    const bool is_special = c == '*' || c == '?' || c == '[' || c == '%';
+    text += is_special ? "[" + openssh_literal({&c, 1}) + "]" : std::string(1, c);
+  }
+  return text + "\"";
+}
+
 std::string included(const std::filesystem::path& config) {
-  const std::string own = config.empty() ? "" : "  Include " + quoted(config) + "\n";
+  const std::string own = config.empty() ? "" : "  Include " + included_path(config) + "\n";
   return "Match all\n" + own + "  Include /etc/ssh/ssh_config\n";
 }
 
@@ -94,14 +97,22 @@ std::string section_of(const Host& host, const std::filesystem::path& known_host
                                       " is in a network of its own that OpenSSH does not reach: "
                                       "use `fastgpu ssh`");
   return "Host " + host.name.value + (alias.empty() ? "" : " " + alias) + "\n  HostName " +
-         literal(host.address) + "\n  Port " + std::to_string(host.port) + "\n  User " + host.user +
-         "\n  IdentityFile " + quoted(host.identity) + "\n  IdentitiesOnly yes\n  HostKeyAlias " +
-         host.name.value + "\n  UserKnownHostsFile " + quoted(known_hosts) +
+         openssh_literal(host.address) + "\n  Port " + std::to_string(host.port) + "\n  User " +
+         host.user + "\n  IdentityFile " + quoted(host.identity) +
+         "\n  IdentitiesOnly yes\n  HostKeyAlias " + host.name.value + "\n  UserKnownHostsFile " +
+         quoted(known_hosts) +
          "\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  " + proxy_of(host) +
          "\n";
 }
 
 }  // namespace
+
+std::string openssh_literal(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '%' ? "%%" : std::string(1, c);
+  return out;
+}
 
 std::string openssh_known_hosts(std::span<const Host> hosts) {
   std::string text;

@@ -15,6 +15,10 @@
 
 namespace fastgpu::ssh {
 
+/// Returns the text with each '%' escaped, because OpenSSH expands %h and similar sequences in the
+/// names of hosts and files.
+std::string openssh_literal(std::string_view text);
+
 /// Returns the text of a known_hosts file with the hosts and their jump hosts, by name.
 std::string openssh_known_hosts(std::span<const Host> hosts);
 

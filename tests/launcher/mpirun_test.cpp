@@ -408,6 +408,12 @@ TEST_CASE("a node with an IPv6 address has another name for mpirun, which takes 
   CHECK(config.find("Host 10.0.0.3\n  HostName 10.0.0.3\n") != std::string::npos);
 }
 
+TEST_CASE("the percent signs of a home directory are no sequences of ssh") {
+  const std::string config = ssh_config({}, "/home/100%d/x", "");
+  CHECK(config.find("IdentityFile \"/home/100%%d/x/id_ed25519\"\n") != std::string::npos);
+  CHECK(config.find("UserKnownHostsFile \"/home/100%%d/x/known_hosts\"\n") != std::string::npos);
+}
+
 TEST_CASE("nodes with an ssh whose key exchange is slow by default begin with a fast one") {
   const auto has_line = [](const std::string& version) {
     return ssh_config({}, "/root/x", version).find("  KexAlgorithms ^curve25519-sha256\n") !=

@@ -101,6 +101,12 @@ TEST_CASE("as the user the client has all settings of the user's, behind those t
   CHECK(text.find("StrictHostKeyChecking yes") < text.find("Include"));
 }
 
+TEST_CASE("the user's settings are read from a path that has patterns and percent signs") {
+  CHECK(openssh_user_config("/home/100%d [a]*/.ssh/config") ==
+        "Match all\n  Include \"/home/100[%%]d [[]a][*]/.ssh/config\"\n"
+        "  Include /etc/ssh/ssh_config\n");
+}
+
 TEST_CASE("each jump host of the client has its own key, port and known keys") {
   Host to = host("t-1", "10.0.0.2");
   to.openssh = OpenSsh{};

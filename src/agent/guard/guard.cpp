@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "agent/files/disk.hpp"
+#include "agent/guard/guard_unit.hpp"
 #include "agent/guard/node_activity.hpp"
 #include "agent/guard/spot_notice.hpp"
 #include "agent/jobs/job_notes.hpp"
@@ -72,14 +73,7 @@ int run_quietly(std::vector<std::string> argv) try {
 
 void start_unit() {
   const char* home = ::getenv("HOME");
-  write_atomically(kUnit,
-                   "[Unit]\nDescription=Ends this machine when its time has come\n\n[Service]\n"
-                   "Environment=HOME=" +
-                       std::string(home == nullptr ? "/root" : home) +
-                       "\nExecStart=" + own_program() +
-                       " guard-run\nRestart=always\nRestartSec=10\nOOMScoreAdjust=-1000\n\n"
-                       "[Install]\nWantedBy=multi-user.target\n",
-                   0644);
+  write_atomically(kUnit, guard_unit(home == nullptr ? "/root" : home, own_program()), 0644);
   run_quietly({"systemctl", "daemon-reload"});
   const int enabled = run_quietly({"systemctl", "enable", "fastgpu-guard.service"});
   const int started = run_quietly({"systemctl", "restart", "fastgpu-guard.service"});

@@ -4,6 +4,7 @@ mixed_hosts_test.py FASTGPU [TEST ...]
 Exits with 77 where it cannot run.
 """
 
+import json
 import pathlib
 import shlex
 import shutil
@@ -11,7 +12,7 @@ import time
 
 import static_lab
 from static_lab import within_host
-from suite import assert_equal, assert_in, assert_less, assert_not_in
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 NUMBER = 4711  # Of users that the hosts have beside root.
 RANKS = ["--", "sh", "-c", "echo $RANK $(id -un) $HOME"]
@@ -70,17 +71,21 @@ def test_nodes_of_several_users_and_homes_run_one_job(lab):
         lab.run("delete", "cluster", "lab", "--yes")
 
 
-def test_quotation_marks_in_the_name_of_a_home_are_no_obstacle(lab):
+def test_odd_characters_in_the_name_of_a_home_are_no_obstacle(lab):
     hosts = lab.pair()
-    home = "/home/ü ñ'q\"x"
-    for host in hosts:
-        add_user(host, "ann", home)
-    lab.create(*(entry_of(host, "ann") for host in hosts))
-    for launcher in ("mpirun", "plain"):
-        done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
-        lines = sorted(done.stdout.splitlines())
-        assert_equal(lines, [f"[{i}] {i} ann {home}" for i in (0, 1)], done.stderr)
-    lab.run("delete", "cluster", "lab", "--yes")
+    for home in ("/home/ü ñ'q\"x", "/home/100%d %h% [a]*"):
+        for host in hosts:
+            add_user(host, "ann", home)
+        lab.create(*(entry_of(host, "ann") for host in hosts))
+        for launcher in ("mpirun", "plain"):
+            done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+            lines = sorted(done.stdout.splitlines())
+            assert_equal(lines, [f"[{i}] {i} ann {home}" for i in (0, 1)], done.stderr)
+        payload = lab.folder / "payload"
+        payload.write_bytes(bytes(range(256)) * 40_000)
+        copied = json.loads(lab.run("cp", str(payload), "lab:", "-o", "json").stdout)["hosts"]
+        assert_true(all(host["passed_on"] for host in copied), f"{copied}")
+        lab.run("delete", "cluster", "lab", "--yes")
 
 
 def test_hosts_that_share_a_home_directory_are_named_at_the_first_job(lab):
