@@ -35,6 +35,7 @@ def thousands_of_optimizers_come_and_go_and_leave_nothing(comm):
     for number in range(COUNT):
         if number == COUNT // 5:
             before, files = resident(), open_files()
+        torch.manual_seed(number)  # The same parameters on both ranks.
         model = torch.nn.Linear(2, 1)
         optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm)
         model(torch.ones(1, 2) * (comm.rank + 1)).sum().backward()
