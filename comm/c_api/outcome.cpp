@@ -78,7 +78,7 @@ void write_state(std::span<const std::byte> saved, std::size_t length, void* sta
   if (saved.size() != length)
     throw Error(ErrorKind::internal, "a state of " + std::to_string(saved.size()) +
                                          " bytes was measured as " + std::to_string(length));
-  std::memcpy(state, saved.data(), saved.size());
+  if (!saved.empty()) std::memcpy(state, saved.data(), saved.size());
 }
 
 std::span<const std::byte> state_at(const void* state, std::size_t bytes) {

@@ -106,7 +106,7 @@ class Difference final : public Mixer {
  private:
   void update(std::size_t k, std::span<const std::byte> message, const Codec* codec) {
     if (codec == nullptr) {
-      std::memcpy(theirs_[k].data(), message.data(), message.size());
+      if (!message.empty()) std::memcpy(theirs_[k].data(), message.data(), message.size());
       return;
     }
     try {

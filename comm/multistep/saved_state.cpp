@@ -69,7 +69,7 @@ class StateReader {
   std::string text() {
     const std::vector<std::byte> bytes = blob();
     std::string content(bytes.size(), '\0');
-    std::memcpy(content.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(content.data(), bytes.data(), bytes.size());
     return content;
   }
   void expect_end() const {
