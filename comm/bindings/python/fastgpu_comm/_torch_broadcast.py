@@ -26,7 +26,8 @@ def broadcast_parameters(
     A collective: every rank has the same tensors in the same order, otherwise UsageError names the
     first that differs on all ranks. Those that are not contiguous are copied on the way. Raises
     TypeError for anything else than tensors, such as a whole checkpoint, for a sparse tensor, and
-    if there is no tensor at all. What a module keeps by get_extra_state() stays each rank's own.
+    for pairs of which there is none. A module, or a mapping such as dict(model.named_buffers()),
+    may have no tensor. What a module keeps by get_extra_state() stays each rank's own.
     """
     comm = Communicator.of(comm, "broadcast_parameters")
     named_tensors = _named_tensors(model)
@@ -35,7 +36,7 @@ def broadcast_parameters(
             tensor, name, "broadcast_parameters takes pairs of a name and a tensor, without it"
         )
     _broadcast([(name, tensor.detach()) for name, tensor in named_tensors], comm, root)
-    if not named_tensors and not isinstance(model, torch.nn.Module):
+    if not named_tensors and not isinstance(model, (torch.nn.Module, Mapping)):
         raise TypeError(
             f"broadcast_parameters: model is of type {type(model).__name__}, and has no tensor: "
             "give the module. An iterator, such as model.named_parameters(), can be read only once"
