@@ -20,6 +20,7 @@ struct FollowedNode {
   NodeRanks ranks;
   std::map<std::string, std::uint64_t> offsets{};
   bool complete = false;
+  bool is_wanted = true;    ///< The node may have something to read.
   std::string full_disk{};  ///< The folder of its logs, once the disk was full; else empty.
   /// The node's clock less ours, in nanoseconds, less the time that a message took. Absent before
   /// the first message with a time.

@@ -6,6 +6,8 @@
 
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/silence.hpp"
+#include "base/host_names.hpp"
+#include "base/name_ranges.hpp"
 #include "base/pulse.hpp"
 #include "base/wait.hpp"
 #include "launcher/linked_cancel.hpp"
@@ -30,6 +32,9 @@ constexpr milliseconds kOnceMore{4'000};
 /// The same for a node that has been silent already.
 constexpr milliseconds kSilentOnceMore{1'300};
 
+/// The longest list of nodes of a job.
+constexpr std::size_t kMostNodes = 100'000;
+
 /// The time for the agent where it is missing.
 constexpr milliseconds kInstallTime{60'000};
 
@@ -44,9 +49,14 @@ Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
       options_(std::move(options)),
       observer_(observer),
       news_(options_, placement_, observer,
-            [this] {
-              if (end_round_) end_round_();
-            }),
+            {.when_hanging =
+                 [this] {
+                   if (end_round_) end_round_();
+                 },
+             .when_nodes_are_named =
+                 [this](const Node& from, std::string_view list, bool have_output) {
+                   take_nodes(from, list, have_output);
+                 }}),
       input_(options_, commands_, hosts.size()) {
   if (!options_.supervisor && !placement_.empty()) options_.supervisor = placement_.front().node;
   for (std::size_t i = 0; i < hosts.size(); ++i)
@@ -54,11 +64,14 @@ Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
 }
 
 void Following::run(const Cancel& cancel) {
-  for (Node& node : nodes_)
+  for (Node& node : nodes_) {
     node.heard_at = SteadyClock::now();
+    node.is_wanted = !options_.anywhere || news_.has_supervisor(node);
+  }
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
     if (install_agents(kInstallTime, cancel)) continue;
+    if (std::exchange(has_new_nodes_, false) && !cancel.requested()) continue;
     if (job_ended() || cancel.requested() || find_lost() || news_.hangs()) break;
     wait_or_cancel(kBetweenTries, cancel);
   }
@@ -79,6 +92,8 @@ void Following::require_answers() const {
 /// Reads the nodes' remaining output after the job's end. A node without an answer, whose ranks
 /// have not reported their end, is the cause of a job that failed for no other known reason.
 void Following::collect_rest() {
+  const bool is_quiet = news_.job_end()->how.ok() && !nodes_of_job_.empty();
+  if (!is_quiet) want_nodes_of_job();
   std::vector<Node*> nodes = incomplete();
   const Cancel never;
   const bool is_silent = std::ranges::any_of(nodes, &Node::is_broken);
@@ -92,7 +107,8 @@ void Following::collect_rest() {
   }
   for (std::size_t i = 0; i < results.size(); ++i)
     if (const auto failure = failure_in(*nodes[i], results[i]))
-      if (!may_pass(failure->kind())) nodes[i]->refusal = failure;
+      if (!may_pass(failure->kind()) && !lacks_job(*nodes[i], *failure))
+        nodes[i]->refusal = failure;
   if (news_.job_end()->how.ok()) return;
   bool is_reached = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -206,6 +222,7 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   const auto failure = failure_in(node, result);
   if (!failure) return true;
   if (note_missing_agent(node, result, node.complaint)) return false;
+  if (lacks_job(node, *failure)) return false;
   if (!may_pass(failure->kind())) {
     node.refusal = failure;
     return false;
@@ -297,8 +314,36 @@ bool Following::find_lost() {
 std::vector<Following::Node*> Following::incomplete() {
   std::vector<Node*> nodes;
   for (Node& node : nodes_)
-    if (!node.complete && !is_given_up(node)) nodes.push_back(&node);
+    if (node.is_wanted && !node.complete && !is_given_up(node)) nodes.push_back(&node);
   return nodes;
+}
+
+/// Takes the nodes that Slurm has chosen. They are read from the next round on if they have output.
+void Following::take_nodes(const Node& from, std::string_view list, bool have_output) {
+  nodes_of_job_.clear();
+  for (const std::string_view item :
+       split_name_list(list).value_or(std::vector<std::string_view>()))
+    for (std::string& name : expand_name(item, kMostNodes).value_or(std::vector<std::string>()))
+      nodes_of_job_.insert(std::move(name));
+  if (options_.when_launcher_begins && news_.has_supervisor(from)) options_.when_launcher_begins();
+  if (!have_output) return;
+  want_nodes_of_job();
+  if (has_new_nodes_ && end_round_) end_round_();
+}
+
+/// Wants to read all nodes of the job; all nodes that it may have if they are not known.
+void Following::want_nodes_of_job() {
+  for (Node& node : nodes_) {
+    const bool is_of_job =
+        nodes_of_job_.empty() || nodes_of_job_.contains(host_form(node.host.name.value));
+    if (is_of_job && !std::exchange(node.is_wanted, true)) has_new_nodes_ = true;
+  }
+}
+
+/// Returns true for the failure of a node on which a job that may be anywhere is not, or has not
+/// begun.
+bool Following::lacks_job(const Node& node, const Error& failure) const {
+  return options_.anywhere && !news_.has_supervisor(node) && failure.kind() == ErrorKind::not_found;
 }
 
 std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
@@ -324,6 +369,7 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
+  want_nodes_of_job();
   bool is_again = false;
   do {
     const std::vector<Node*> nodes = incomplete();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,9 @@ class Following {
 
   ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);
   std::vector<Node*> incomplete();
+  void take_nodes(const Node& from, std::string_view list, bool have_output);
+  void want_nodes_of_job();
+  bool lacks_job(const Node& node, const Error& failure) const;
   void run_once(const Cancel& cancel);
   void collect_rest();
   std::vector<HostResult<ssh::Exit>> read_once(
@@ -86,6 +90,8 @@ class Following {
   JobNews news_;
   InputFeed input_;
   std::vector<LostNode> lost_;
+  std::set<std::string> nodes_of_job_{};  ///< Slurm's names for the chosen nodes; or empty.
+  bool has_new_nodes_ = false;            ///< More nodes are to be read in the next round.
   std::vector<NodeName> unreached_;
   std::string silence_{};              ///< Why the supervisor's node did not answer the last look.
   bool is_unknown_ = false;            ///< The supervisor's node has answered, without such a job.

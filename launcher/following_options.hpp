@@ -38,8 +38,12 @@ struct FollowingOptions {
   remote::SharedInput* input = nullptr;
   Input input_to = Input::rank_0;
   /// Each node may have each rank and the launcher, and report the job's end, as a scheduler
-  /// decides. Then only the loss of the supervisor's node ends the following.
+  /// decides. Then only the loss of the supervisor's node ends the following. The other nodes of
+  /// the job are read once one of them has something to read, as the node of the launcher reports,
+  /// or once the job has ended badly.
   bool anywhere = false;
+  /// Called when the node of the supervisor reports that the launcher has begun there.
+  std::function<void()> when_launcher_begins{};
   std::function<void()> when_rank_fails{};  ///< Called after the report of a bad end of a rank.
   bool ends_hangs = false;                  ///< Returns from run() if the job hangs.
   /// Keeps the connections for further commands of the same client.

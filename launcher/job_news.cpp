@@ -28,11 +28,8 @@ void note_clock(std::optional<std::int64_t>& offset, std::int64_t sent) {
 }  // namespace
 
 JobNews::JobNews(const FollowingOptions& options, const std::vector<NodeRanks>& placement,
-                 JobObserver& observer, std::function<void()> when_hanging)
-    : options_(options),
-      placement_(placement),
-      observer_(observer),
-      when_hanging_(std::move(when_hanging)) {}
+                 JobObserver& observer, Calls calls)
+    : options_(options), placement_(placement), observer_(observer), calls_(std::move(calls)) {}
 
 bool JobNews::has_supervisor(const FollowedNode& node) const {
   return node.ranks.node == options_.supervisor;
@@ -67,6 +64,9 @@ void JobNews::check(const FollowedNode& node, const agent::FrameHeader& header) 
     case agent::FrameKind::job_status:
       if (may_launch(node)) return;
       return refuse("the end of the job, which only " + options_.supervisor->value + " reports");
+    case agent::FrameKind::batch_nodes:
+      if (options_.anywhere) return;
+      return refuse("the nodes of a job in Slurm, where the job is not");
     case agent::FrameKind::full_disk:
     case agent::FrameKind::end:
       return;
@@ -101,12 +101,14 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
     }
     case agent::FrameKind::full_disk:
       return note_full(node, std::string(bytes));
+    case agent::FrameKind::batch_nodes:
+      return calls_.when_nodes_are_named(node, bytes, header.offset != 0);
     case agent::FrameKind::idle:
       if (header.offset == 0)
         idle_.erase(header.rank);
       else
         idle_.insert(header.rank);
-      if (hangs()) when_hanging_();
+      if (hangs()) calls_.when_hanging();
       return;
     case agent::FrameKind::job_status:
       launcher_ = agent::parse_job_end(bytes);

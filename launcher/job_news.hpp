@@ -20,9 +20,18 @@ namespace fastgpu::launcher {
 /// Takes the frames of all nodes, and passes news on to an observer.
 class JobNews {
  public:
-  /// Borrows all but `when_hanging`, which is called once all ranks that have not ended are idle.
+  /// The calls for news that concern the connections to nodes.
+  struct Calls {
+    std::function<void()> when_hanging{};  ///< All ranks that have not ended are idle.
+    /// The node from which the launcher of a job in Slurm runs names the nodes of the job, which
+    /// may have output.
+    std::function<void(const FollowedNode& from, std::string_view nodes, bool have_output)>
+        when_nodes_are_named{};
+  };
+
+  /// Borrows all but `calls`.
   JobNews(const FollowingOptions& options, const std::vector<NodeRanks>& placement,
-          JobObserver& observer, std::function<void()> when_hanging);
+          JobObserver& observer, Calls calls);
 
   /// Takes a frame, and notes in `node` how far it is. Throws denied for data that are not the
   /// node's own. The node must stay where it is.
@@ -52,7 +61,7 @@ class JobNews {
   const FollowingOptions& options_;
   const std::vector<NodeRanks>& placement_;
   JobObserver& observer_;
-  std::function<void()> when_hanging_;
+  Calls calls_;
   std::map<int, agent::RankEnd> ends_{};
   std::map<int, const FollowedNode*> reporters_{};  ///< The node of each rank that has ended.
   std::optional<agent::JobEnd> launcher_{};

@@ -159,13 +159,15 @@ std::vector<std::string> NodeCommands::launch(const std::string& ssh_config,
   return {"/bin/sh", "-c", call(std::move(words))};
 }
 
-std::string NodeCommands::slurm_start() const {
-  return call({"slurm-start", job_directory(job_id_)});
+std::string NodeCommands::slurm_start(SlurmHome home) const {
+  std::vector<std::string> words = {"slurm-start", job_directory(job_id_)};
+  if (home == SlurmHome::separate) words.emplace_back("--own-home");
+  return call(std::move(words));
 }
 
-std::string NodeCommands::slurm_rank(SlurmHome home) const {
+std::string NodeCommands::slurm_rank(SlurmHome home, const Retention& retention) const {
   std::vector<std::string> words = {"rank", job_directory(job_id_)};
-  if (home == SlurmHome::separate) words.emplace_back("--own-home");
+  if (home == SlurmHome::separate) words.insert(words.end(), {"--own-home", tidy_word(retention)});
   return call(std::move(words));
 }
 

@@ -84,12 +84,15 @@ class NodeCommands {
                                   const std::vector<std::string>& pass) const;
 
   /// Returns the command that prints what a batch script of Slurm needs before the ranks start, as
-  /// assignments of a shell.
-  std::string slurm_start() const;
+  /// assignments of a shell. With a home directory for each node, it reads the batch script on the
+  /// standard input.
+  std::string slurm_start(SlurmHome home) const;
 
   /// Returns the command of a shell that becomes a rank where Slurm starts it. With a home
-  /// directory for each node, the last rank of a node removes the job's variables there.
-  std::string slurm_rank(SlurmHome home) const;
+  /// directory for each node, it reads the batch script on the standard input, writes the files
+  /// that this carries, and writes a line once there is something to read. The last rank of a node
+  /// then removes the job's variables there.
+  std::string slurm_rank(SlurmHome home, const Retention& retention) const;
 
   /// Returns the command that mpirun runs as a rank. It is the same on all nodes, although their
   /// home directories may differ.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,10 @@
 #include "launcher/glance.hpp"
 #include "launcher/job_files.hpp"
 #include "launcher/linked_cancel.hpp"
+#include "launcher/mpirun_engine.hpp"
 #include "launcher/placement.hpp"
 #include "launcher/slurm_script.hpp"
+#include "transfer/sha256.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -36,6 +39,9 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kSubmitTimeout{60'000};
 constexpr milliseconds kSoon{5'000};
+/// The time in which a batch script on the head reports its begin. Slurm is asked after it where
+/// the script is, unless it has reported.
+constexpr milliseconds kBeginOfScript{500};
 /// The programs of Slurm wait about five seconds for a controller that is gone.
 constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
@@ -72,6 +78,12 @@ class SlurmWatch {
     if (thread_.joinable()) thread_.join();
   }
 
+  /// Waits for as long as the job may succeed before it asks Slurm, which then has nothing to say.
+  void wait_longer() {
+    const std::scoped_lock lock(mutex_);
+    may_wait_ = true;
+  }
+
   /// Begins to ask Slurm, if that has not begun.
   void look_now() {
     {
@@ -94,7 +106,10 @@ class SlurmWatch {
   void ask_again_and_again() {
     {
       std::unique_lock lock(mutex_);
-      woken_.wait_for(lock, times_.before_first_look, [this] { return is_woken_; });
+      const auto is_woken = [this] { return is_woken_; };
+      const milliseconds first = std::min(times_.before_first_look, kBeginOfScript);
+      woken_.wait_for(lock, first, is_woken);
+      if (may_wait_) woken_.wait_for(lock, times_.before_first_look - first, is_woken);
     }
     for (SlurmLooks looks = kFirstLooks; !is_done_ && !ended_.requested(); looks = kLaterLooks)
       if (!look(looks)) wait_or_cancel(times_.before_next_try, ended_);
@@ -160,6 +175,7 @@ class SlurmWatch {
   mutable std::mutex mutex_;
   std::condition_variable woken_;
   bool is_woken_ = false;
+  bool may_wait_ = false;
   std::optional<SlurmJob> job_{};
   std::optional<Error> failure_{};
   std::jthread thread_;  ///< The last member: the thread uses all others.
@@ -181,27 +197,26 @@ class SlurmEngine final : public JobEngine {
     on_nodes_ = make_mpirun_engine(client, all_, {}, options_);
   }
 
-  /// Writes the job's files and its batch script, and submits it. The engine's id is Slurm's number
-  /// of the job.
+  /// Writes the job's files and its batch script on the head, and submits it. Files for nodes that
+  /// share no home directory travel with the script. The engine's id is Slurm's number of the job.
   StartedRun start(const std::string& id, const JobRecord& job, const Cancel& cancel,
                    const std::function<void()>& when_prepared) override {
     const auto files = files_of(id, job, options_.owner());
     bool may_run = false;
     try {
-      std::vector<NodeTask> puts;
-      for (const ClusterNode& node : all_)
-        puts.push_back({.host = node.host,
-                        .command = commands(id).put_files(options_.retention),
-                        .input = encode_files(puts.empty() ? files : part_for_ranks(files))});
-      check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel),
-            "preparing job " + id);
+      // The files of the user are copied to all nodes, since Slurm chooses later.
+      if (!job.spec.sync.empty())
+        put_files(id, std::span(all_).subspan(1), part_for_all_nodes(files), cancel);
+      put_files(id, {&all_.front(), 1}, files, cancel);
       if (when_prepared) when_prepared();
       cancel.check();
       may_run = true;
-      const NodeAnswer answer =
-          ask(client_, {slurm_task(head_.host, {"submit", job_directory(id)})}, kSubmitTimeout,
-              cancel)
-              .front();
+      NodeAnswer answer = submit(id, cancel);
+      if (is_unprepared(answer)) {
+        put_files(id, all_, {}, cancel);
+        put_files(id, {&all_.front(), 1}, {{kPreparedNodes, mark_of_nodes()}}, cancel);
+        answer = submit(id, cancel);
+      }
       if (const auto error = failure_of_call(answer)) {
         may_run = is_unclear(answer);
         throw error->during("submitting job " + id);
@@ -238,7 +253,7 @@ class SlurmEngine final : public JobEngine {
               .engine_id = seen.id};
     }
     note_slurm_end(client_, head_.host, id, slurm_job_end(seen, slurm_clock_ns()), never);
-    forget_secrets(id);
+    if (seen.state != "COMPLETED") forget_secrets(id);
     JobReport report = glance_at_nodes(client_, hosts(), spread(job), commands(id),
                                        limit_of(how, kSoon), anywhere({}));
     complete(report, job);
@@ -252,6 +267,7 @@ class SlurmEngine final : public JobEngine {
     SlurmWatch watch(*asking_, head_.host, times_, id, link, observer);
     FollowingOptions with_watch = anywhere(options);
     with_watch.when_rank_fails = [&watch] { watch.look_now(); };
+    with_watch.when_launcher_begins = [&watch] { watch.wait_longer(); };
     Following following(client_, hosts(), spread(job), commands(id), with_watch, observer);
     following.run(link.both());
     watch.end();
@@ -276,7 +292,8 @@ class SlurmEngine final : public JobEngine {
                       (seen.lost.empty() ? "it does not answer" : seen.lost.front().why));
     auto end = watch.job();
     if (!end) end = job_in_record(*seen.launcher);
-    forget_secrets(id, seen.ranks);
+    if (!seen.launcher->how.ok()) forget_secrets(id, seen.ranks);
+    look_for_agents_again(id, seen.launcher_tail);
     if (!end)  // Another fastgpu has seen the end first.
       end = ask_slurm(client_, head_.host, id, kSlurmAnswerTimeout, cancel);
     return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
@@ -317,11 +334,53 @@ class SlurmEngine final : public JobEngine {
   }
 
  private:
+  SlurmHome home() const { return all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate; }
+
   std::string script_of(const std::string& id, const JobSpec& spec,
                         const std::string& comment) const {
-    const SlurmHome home = all_.size() == 1 ? SlurmHome::shared : SlurmHome::separate;
-    return slurm_batch_script(id, spec, commands(id).slurm_rank(home), home, comment,
-                              commands(id).slurm_start());
+    return slurm_batch_script(id, spec, commands(id).slurm_rank(home(), options_.retention), home(),
+                              comment, commands(id).slurm_start(home()));
+  }
+
+  NodeTask put_task(const std::string& id, const ClusterNode& node,
+                    const std::vector<agent::SmallFile>& files) const {
+    return {.host = node.host,
+            .command = commands(id).put_files(options_.retention),
+            .input = encode_files(files)};
+  }
+
+  /// Writes files below ~/.fastgpu, and installs the agent where it is missing.
+  void put_files(const std::string& id, std::span<const ClusterNode> nodes,
+                 const std::vector<agent::SmallFile>& files, const Cancel& cancel) {
+    std::vector<NodeTask> puts;
+    for (const ClusterNode& node : nodes)
+      puts.push_back(put_task(id, node, files));
+    check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel), "preparing job " + id);
+  }
+
+  /// Lets the next job begin with a look for the agent on all nodes if a rank has missed it.
+  void look_for_agents_again(const std::string& id, const std::string& said) {
+    if (!remote::agent_missing(options_.agent.hash, {.status = 127}, said)) return;
+    const Cancel never;
+    ask(client_, {put_task(id, all_.front(), {{kPreparedNodes, ""}})}, kSoon, never, kSoon);
+  }
+
+  /// Submits the job, unless the nodes may lack the agent, which its ranks need.
+  NodeAnswer submit(const std::string& id, const Cancel& cancel) {
+    std::vector<std::string> words = {"submit", job_directory(id)};
+    if (home() == SlurmHome::separate) words.push_back(mark_of_nodes());
+    return ask(client_, {slurm_task(head_.host, words)}, kSubmitTimeout, cancel).front();
+  }
+
+  /// Returns the mark of this agent and these machines, by which the head knows that they have it.
+  std::string mark_of_nodes() const {
+    std::string text = options_.agent.hash.value;
+    for (const ClusterNode& node : all_) {
+      text += "\n" + node.host.name.value + " " + node.host.address;
+      for (const std::string& key : node.host.host_keys)
+        text += " " + key;
+    }
+    return transfer::sha256_hex(text);
   }
 
   std::vector<ssh::Host> hosts() const {
@@ -361,11 +420,11 @@ class SlurmEngine final : public JobEngine {
     return report;
   }
 
-  /// Returns the files that ranks read, without those of the batch script.
-  static std::vector<agent::SmallFile> part_for_ranks(std::vector<agent::SmallFile> files) {
+  /// Returns the files that make a job's folder. They have no secrets.
+  static std::vector<agent::SmallFile> part_for_all_nodes(std::vector<agent::SmallFile> files) {
     std::erase_if(files, [](const agent::SmallFile& file) {
-      return file.name.ends_with("/spec") ||
-             file.name.ends_with("/" + std::string(agent::kBatchScript));
+      const std::string name = std::filesystem::path(file.name).filename();
+      return name != "rank" && name != agent::kJobOwner;
     });
     return files;
   }
@@ -397,8 +456,8 @@ class SlurmEngine final : public JobEngine {
     return answer;
   }
 
-  /// Removes the job's variables from the nodes that have home directories of their own. The last
-  /// of the `ended` ranks of a node has removed them there.
+  /// Removes the variables of a job that did not succeed from the nodes that have home directories
+  /// of their own. The last of the `ended` ranks of a node has removed them there.
   void forget_secrets(const std::string& id, std::span<const agent::RankEnd> ended = {}) {
     if (all_.size() == 1) return;  // They go with the record of the end.
     const Cancel never;
@@ -428,12 +487,21 @@ class SlurmEngine final : public JobEngine {
     whole.argv = {"sbatch"};
     whole.grace = job.spec.grace;
     const std::string place = "jobs/" + id + "/";
-    return {{place + "rank", to_text(ranks)},
-            {place + agent::kJobOwner, owner},
-            {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
-            {place + agent::kCommSecret, request.communicator_secret.reveal()},
-            {place + agent::kBatchScript, script_of(id, job.spec, "fastgpu-" + random_hex(16))},
-            {place + "spec", to_text(whole)}};
+    const std::vector<agent::SmallFile> plain = {{place + "rank", to_text(ranks)},
+                                                 {place + agent::kJobOwner, owner}};
+    std::vector<agent::SmallFile> for_ranks = {
+        {place + agent::kVariables, agent::variables_text(slurm_rank_variables(job.spec))},
+        {place + agent::kCommSecret, request.communicator_secret.reveal()}};
+    for_ranks.insert(for_ranks.end(), plain.begin(), plain.end());
+    std::vector<agent::SmallFile> files = for_ranks;
+    if (home() == SlurmHome::separate) {
+      files = plain;
+      files.push_back({place + agent::kBatchFiles, agent::carried_files(for_ranks)});
+    }
+    files.push_back(
+        {place + agent::kBatchScript, script_of(id, job.spec, "fastgpu-" + random_hex(16))});
+    files.push_back({place + "spec", to_text(whole)});
+    return files;
   }
 
   NodeCommands commands(const std::string& id) const { return {options_.agent.hash, id}; }

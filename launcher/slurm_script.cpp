@@ -27,6 +27,7 @@ constexpr int kNoController = 4;
 constexpr int kUnknownJob = 5;
 constexpr int kStillRuns = 6;
 constexpr int kNoSlurm = 7;
+constexpr int kUnprepared = 8;
 
 /// Returns true if a program of Slurm has found no configuration: the packages alone are there.
 bool lacks_configuration(std::string_view said) {
@@ -167,6 +168,10 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
       return Error(kind_of_refusal(answer.err),
                    "Slurm on " + head + ": " + (why.empty() ? "the command failed" : why));
   }
+}
+
+bool is_unprepared(const NodeAnswer& submission) {
+  return submission.result.ok() && submission.result.value().code() == kUnprepared;
 }
 
 bool is_unclear(const NodeAnswer& submission) {

@@ -21,6 +21,13 @@ inline constexpr std::chrono::milliseconds kSlurmAnswerTimeout{30'000};
 NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
                     const std::string& input = {});
 
+/// The file on a head whose nodes share no home directory, below ~/.fastgpu: the mark of the nodes
+/// that have the agent. A job is submitted with the mark of its nodes.
+inline constexpr const char* kPreparedNodes = "slurm-nodes";
+
+/// Returns true if a job was not submitted, because the head has another mark of its nodes.
+bool is_unprepared(const NodeAnswer& submission);
+
 /// Returns the error of a call of the script; absent for a success.
 std::optional<Error> failure_of_call(const NodeAnswer& answer);
 

@@ -196,10 +196,13 @@ std::vector<NodeName> add_usage(Services& services, const OpenJob& open, WithFac
       return launcher::parse_job_usage(answer.out);
     });
     const bool is_mpirun = open.record.spec.engine == launcher::EngineKind::mpirun;
+    const bool lacks_folder = !usage.ok() && usage.error().kind() == ErrorKind::not_found;
+    const bool is_first = answer.result.host == open.record.placement.front().node;
     if (usage.ok() && !is_mpirun && usage.value().samples.empty()) continue;
+    if (lacks_folder && !is_mpirun && !is_first) continue;  // Slurm has chosen others.
     if (usage.ok())
       evidence.usage.push_back({.node = answer.result.host.value, .usage = usage.value()});
-    else if (usage.error().kind() == ErrorKind::not_found && launcher::has_ended(open.job))
+    else if (lacks_folder && launcher::has_ended(open.job))
       without_folder.push_back(answer.result.host);
     else
       evidence.missing.emplace_back(usage.error().what());

@@ -39,12 +39,18 @@ std::string slurm_time(std::chrono::milliseconds limit) {
   return std::to_string(total / 3600) + ":" + two(total / 60 % 60) + ":" + two(total % 60);
 }
 
-void add_options(Script& script, const std::string& job_id, const JobSpec& spec) {
+/// Returns the files of the script's own output, as Slurm shall open them. The job's directory is
+/// not yet on a node with a home directory of its own: see make_directory().
+std::string output_option(const std::string& directory, SlurmHome home, const char* name) {
+  return home == SlurmHome::separate ? "/dev/null" : directory + "/" + name;
+}
+
+void add_options(Script& script, const std::string& job_id, const JobSpec& spec, SlurmHome home) {
   const std::string directory = job_directory(job_id);
   const SlurmOptions& slurm = spec.slurm;
   script.option("job-name", job_id);
-  script.option("output", directory + "/launcher.out");
-  script.option("error", directory + "/launcher.err");
+  script.option("output", output_option(directory, home, "launcher.out"));
+  script.option("error", output_option(directory, home, "launcher.err"));
   script.option("open-mode", "append");
   script.line("#SBATCH --no-requeue");
   script.line("#SBATCH --export=ALL");
@@ -71,9 +77,13 @@ void add_options(Script& script, const std::string& job_id, const JobSpec& spec)
 /// Names the ports of the job, which are free on the first node, and chooses the plugin of Slurm
 /// through which a program of MPI learns its place. Without one, each rank aborts in MPI_Init where
 /// the site has chosen none for all jobs. Other programs start sooner without a plugin.
-void add_start(Script& script, const SlurmOptions& slurm, const std::string& start_command) {
+void add_start(Script& script, const SlurmOptions& slurm, SlurmHome home,
+               const std::string& start_command) {
   script.line("unset MASTER_PORT FASTGPU_COMM_MASTER_PORT uses_mpi");
-  script.line("eval \"$(" + start_command + ")\"");
+  if (home == SlurmHome::shared)
+    script.line("eval \"$(" + start_command + ")\"");
+  else
+    script.line("eval \"$({ " + start_command + "; } < \"$0\")\"");
   script.line(R"(if [ -n "$MASTER_PORT" ]; then export MASTER_PORT FASTGPU_COMM_MASTER_PORT; fi)");
   if (!slurm.mpi.empty()) return;
   script.line(R"(if [ -n "$uses_mpi" ] && [ -z "$SLURM_MPI_TYPE" ] &&)");
@@ -89,10 +99,11 @@ void add_start(Script& script, const SlurmOptions& slurm, const std::string& sta
 }
 
 void add_variables(Script& script, const SlurmOptions& slurm, SlurmHome home) {
-  script.line(home == SlurmHome::shared
-                  ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
-                  : R"(hosts=$(scontrol --oneliner show node "$SLURM_JOB_NODELIST" | )"
-                    R"(sed -n 's/.* NodeAddr=\([^ ]*\) .*/\1/p'))");
+  script.line(
+      home == SlurmHome::shared
+          ? R"(hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || exit 1)"
+          : R"(hosts=$(for word in $(scontrol --oneliner show node "$SLURM_JOB_NODELIST"); )"
+            R"(do case $word in NodeAddr=*) echo "${word#NodeAddr=}" ;; esac; done))");
   script.line("MASTER_ADDR=${hosts%%[!a-zA-Z0-9._-]*}");
   script.line("FASTGPU_COMM_MASTER_ADDR=$MASTER_ADDR");
   script.line("FASTGPU_NUM_NODES=$SLURM_JOB_NUM_NODES");
@@ -142,10 +153,11 @@ std::string record_of_success() {
 
 /// Records a success, and removes the secrets beside the record. The cause of another end is what
 /// Slurm reports.
-void end_well(Script& script, const std::string& directory) {
+void end_well(Script& script, const std::string& directory, SlurmHome home) {
   script.line("if [ \"$code\" = 0 ]; then");
-  script.line("  rm -f " + directory + "/" + agent::kVariables + " " + directory + "/" +
-              agent::kCommSecret);
+  if (home == SlurmHome::shared)  // Elsewhere the last rank of each node has removed them.
+    script.line("  rm -f " + directory + "/" + agent::kVariables + " " + directory + "/" +
+                agent::kCommSecret);
   script.line("  printf '" + record_of_success() +
               "' \"$(date +%s%N)\" \"$SLURM_JOB_NODELIST\" > " + directory + "/status.batch");
   script.line("  mv " + directory + "/status.batch " + directory + "/status");
@@ -164,18 +176,32 @@ void refuse_restart(Script& script) {
   script.line("fi");
 }
 
+/// Makes the job's directory on a node with a home directory of its own, for the script's output.
+void make_directory(Script& script, const std::string& directory) {
+  script.line("(umask 077; mkdir -p " + directory + ") && exec >> " + directory +
+              "/launcher.out 2>> " + directory + "/launcher.err || exit 1");
+}
+
+/// Names the nodes of the job to those that follow it.
+void name_nodes(Script& script, const std::string& directory) {
+  script.line("echo \"" + std::string(agent::kNewsOfNodes) + "$SLURM_JOB_NODELIST\" > " +
+              directory + "/" + agent::kBatchNews);
+}
+
 }  // namespace
 
 std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
                                const std::string& rank_command, SlurmHome home,
                                const std::string& comment, const std::string& start_command) {
   Script script;
-  add_options(script, job_id, spec);
+  add_options(script, job_id, spec, home);
   script.option("comment", comment);
   script.line("cd \"$HOME\" || exit 1");
+  if (home == SlurmHome::separate) make_directory(script, job_directory(job_id));
+  name_nodes(script, job_directory(job_id));
   refuse_restart(script);
   add_variables(script, spec.slurm, home);
-  if (!start_command.empty()) add_start(script, spec.slurm, start_command);
+  if (!start_command.empty()) add_start(script, spec.slurm, home, start_command);
   std::vector<std::string> srun = {"srun", "--kill-on-bad-exit=1", "--export=ALL"};
   if (!spec.slurm.mpi.empty()) srun.push_back("--mpi=" + spec.slurm.mpi);
   if (spec.slurm.cpus) srun.push_back("--cpus-per-task=" + std::to_string(*spec.slurm.cpus));
@@ -183,12 +209,16 @@ std::string slurm_batch_script(const std::string& job_id, const JobSpec& spec,
   const std::string mark = job_directory(job_id) + "/timed-out";
   const bool has_timer = spec.timeout.count() > 0;
   if (has_timer) start_timer(script, mark, spec.timeout);
-  script.line(shell_join(srun));
+  std::string step = shell_join(srun);
+  // The script carries the files of the ranks. They write nothing but their news.
+  if (home == SlurmHome::separate)
+    step += " < \"$0\" >> " + job_directory(job_id) + "/" + agent::kBatchNews;
+  script.line(step);
   script.line("code=$?");
   if (has_timer) stop_timer(script, mark);
   script.line("echo \"$code $SLURM_JOB_NODELIST\" > " + job_directory(job_id) + "/" +
               agent::kBatchEnd);
-  end_well(script, job_directory(job_id));
+  end_well(script, job_directory(job_id), home);
   script.line("exit \"$code\"");
   return script.take();
 }

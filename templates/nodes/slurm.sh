@@ -1,6 +1,6 @@
 # Calls Slurm on the node that submits jobs. $1: the action, $2: the job's directory, relative to home.
 # Exit status 3: the job was not submitted. 4: the controller does not answer. 5: Slurm does not know the job.
-# 6: the job has not ended in time. 7: Slurm is missing.
+# 6: the job has not ended in time. 7: Slurm is missing. 8: the nodes may lack what jobs need there.
 # shellcheck shell=sh
 umask 077
 action=$1
@@ -41,7 +41,7 @@ is_submitted() {
 
 find_id() {
   if is_submitted; then
-    id=$(cut -d ';' -f 1 "$job/batch-id")
+    IFS=';' read -r id _ < "$job/batch-id"
     return
   fi
   [ -e "$job/taken" ] || exit 3
@@ -74,15 +74,20 @@ complain_without_id() {
 # Slurm looks at its queue once a second, and at once when a job ends where fastgpu has set it up. There the job is
 # submitted from within another one, which needs one idle CPU, waits for nothing, and ends right after.
 submit_job() {
-  rm -f "$job/submit-error"
+  if [ -e "$job/submit-error" ]; then rm -f "$job/submit-error"; fi
+  script=$job/batch
+  if [ -e "$job/batch-files" ]; then
+    script=$job/batch-files.script
+    cat "$job/batch" "$job/batch-files" > "$script" || return
+  fi
   if [ -e /var/lib/fastgpu-slurm/slurm.conf ]; then
     code=0
     # shellcheck disable=SC2016
     salloc --quiet --immediate --job-name=fastgpu-submit --ntasks=1 --time=1 sh -c "$forget_slurm_options"'
-      exec sbatch --parsable "$1/batch" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" > /dev/null 2>&1 < /dev/null || code=$?
+      exec sbatch --parsable "$2" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" "$script" > /dev/null 2>&1 < /dev/null || code=$?
     [ ! -e "$job/submit-error" ] || return "$code"
   fi
-  sbatch --parsable "$job/batch" > "$job/batch-id.part" 2> "$job/submit-error"
+  sbatch --parsable "$script" > "$job/batch-id.part" 2> "$job/submit-error"
 }
 
 # Decides after an error of sbatch whether Slurm has the job. What a site prints beside the reason does not count.
@@ -129,6 +134,7 @@ print_answer() {  # $1: what the controller knows.
 # Prints what is known of the job, after a line that names the source.
 print_state() {
   if answer=$(ask_controller); then
+    note_nodes "$answer"
     print_answer "$answer"
     # What reads this takes such a job for one that has ended, and its batch script ends itself.
     if is_requeued "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
@@ -167,6 +173,17 @@ is_requeued() {  # $1: what the controller knows.
     *' Restarts='*) return 0 ;;
   esac
   return 1
+}
+
+# True for a job that may be on nodes which fastgpu has set up, and whose batch script has not begun in this home directory.
+may_be_elsewhere() { [ -e /var/lib/fastgpu-slurm/slurm.conf ] && [ ! -e "$job/batch-news" ]; }
+
+# Names the nodes of a job that is elsewhere to those that follow it here. Output may be on any of them.
+note_nodes() {  # $1: what the controller knows.
+  may_be_elsewhere || return 0
+  nodes=$(printf '%s\n' "$1" | sed -n 's/.* NodeList=\([^ (][^ ]*\) .*/\1/p')
+  [ -n "$nodes" ] || return 0
+  printf 'nodes %s\noutput\n' "$nodes" > "$job/batch-news.$$" && mv "$job/batch-news.$$" "$job/batch-news"
 }
 
 has_script_ended() { [ -s "$job/batch-end" ]; }
@@ -225,15 +242,23 @@ cancel_id() {
   esac
 }
 
+# Removes the job's secrets.
+forget() { rm -f "$job/variables" "$job/comm-secret" "$job/batch-files" "$job/batch-files.script"; }
+
 case $action in
   test)
     exec sbatch --test-only 2>&1
     ;;
-  submit)
+  submit)  # $3: the mark of the nodes, which share no home directory; empty if they do.
+    prepared=
+    if [ -n "${3-}" ] && [ -e .fastgpu/slurm-nodes ]; then read -r prepared < .fastgpu/slurm-nodes; fi
+    if [ "$prepared" != "${3-}" ]; then exit 8; fi
     if [ ! -s "$job/batch-id" ] && [ ! -e "$job/stopped" ]; then
       : > "$job/submitting"
-      if submit_job; then
-        cat "$job/submit-error" >&2 # Its warnings.
+      if submit_job; then code=0; else code=$?; fi
+      rm -f "$job/batch-files" "$job/batch-files.script"
+      if [ "$code" = 0 ]; then
+        if [ -s "$job/submit-error" ]; then cat "$job/submit-error" >&2; fi # Its warnings.
         take_answer
       else
         look_after_error
@@ -252,6 +277,7 @@ case $action in
     find_id
     look=0
     next=2  # The look that asks the controller, which costs more than a file.
+    if may_be_elsewhere; then next=0; fi
     until has_succeeded; do
       if [ "$look" -ge "$3" ]; then
         if [ -n "${answer-}" ]; then printf 'scontrol\n%s\n' "$answer"; fi
@@ -261,7 +287,9 @@ case $action in
       if has_script_ended || [ -n "${cleaned_since-}" ] || [ "$look" -ge "$next" ]; then
         if ! answer=$(ask_controller) || ! has_not_ended "$answer" || is_requeued "$answer"; then break; fi
         if is_cleaned_up_long "$answer"; then break; fi
+        note_nodes "$answer"
         next=$((2 * look + 2))
+        if may_be_elsewhere; then next=0; fi
       fi
       sleep "$4"
       look=$((look + 1))
@@ -274,13 +302,13 @@ case $action in
     [ -e "$job/taken" ] || is_submitted || exit 0
     find_id
     cancel_id
-    rm -f "$job/variables" "$job/comm-secret"
+    forget
     ;;
   end)
     cat > "$job/status.part.$$" || exit 1
     if [ -e "$job/status" ]; then rm -f "$job/status.part.$$"; else mv "$job/status.part.$$" "$job/status"; fi
-    rm -f "$job/variables" "$job/comm-secret"
+    forget
     ;;
-  forget) rm -f "$job/variables" "$job/comm-secret" ;;
+  forget) forget ;;
   *) exit 2 ;;
 esac

@@ -3,10 +3,14 @@
 # them. Those that say where Slurm is stay, and the plugin for MPI.
 # shellcheck shell=sh disable=SC2034
 forget_slurm_options='
-  for name in $(env | sed -n "s/^\(S[A-Z]*_[A-Za-z0-9_]*\)=.*/\1/p"); do
+  set -f
+  for name in $(export -p); do  # Words of values are among them.
+    name=${name%%=*}
     case $name in
+      *[!A-Za-z0-9_]*) ;;
       SLURM_CONF | SLURM_CONF_SERVER | SLURM_CLUSTERS | SLURM_JWT | SLURM_SACK_* | SLURM_MPI_TYPE) ;;
       SLURM_* | SLURMD_* | SALLOC_* | SBATCH_* | SRUN_* | SQUEUE_* | SINFO_* | SACCT_* | SCANCEL_* | SCONTROL_*) unset "$name" ;;
     esac
   done
+  set +f
 '

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -340,18 +341,45 @@ TEST_CASE("a rank in Slurm finds the ranks of its node, its ports, and all worke
         "\"worker\",\"index\":2}}\n");
 }
 
-TEST_CASE("the last rank of a node in Slurm removes the variables from a home of its own") {
-  for (const auto& [words, is_removed] : {std::pair("", false), std::pair(" --own-home", true)}) {
-    AgentJob job(
-        "SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_STEP_TASKS_PER_NODE=2,1 "
-        "SLURM_JOB_ID=10 NODE_RANK=1 \"$AGENT\" rank job" +
-            std::string(words) + "; [ -e job/variables ] && touch job/kept; true",
-        "true");
-    job.variables = {"TOKEN=secret"};
-    job.rank.ranks = {0, 1, 2};
+const std::string kRankInSlurm =
+    "SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_STEP_TASKS_PER_NODE=2,1 SLURM_JOB_ID=10 "
+    "NODE_RANK=1 \"$AGENT\" rank ";
+
+TEST_CASE("the last rank of a node in Slurm leaves the variables in a home that others share") {
+  AgentJob job(kRankInSlurm + "job; [ -e job/variables ] && touch job/kept; true");
+  job.variables = {"TOKEN=secret"};
+  job.rank.ranks = {0, 1, 2};
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  CHECK(std::filesystem::exists(job.directory() / "kept"));
+}
+
+TEST_CASE("a rank with a home of its own gets the files of its job from the batch script") {
+  struct Case {
+    std::string program;
+    std::string news;
+  };
+  for (const Case& one : {Case{"[ \"$TOKEN\" = secret ]", ""}, Case{"echo $TOKEN", "output\n"},
+                          Case{"exit 3", "output\n"}}) {
+    CAPTURE(one.program);
+    AgentJob job("true");
+    JobPlan plan = job.rank;
+    plan.id = "there-1";
+    plan.argv = {"sh", "-c", one.program};
+    plan.ranks = {0, 1, 2};
+    const std::string place = "jobs/there-1/";
+    write_file(job.home.path() / "script",
+               "#!/bin/sh\nexit 0\n" +
+                   carried_files({{place + "rank", to_text(plan)},
+                                  {place + kVariables, variables_text({"TOKEN=secret"})}}));
+    job.spec.argv.back() =
+        kRankInSlurm + ".fastgpu/jobs/there-1 --own-home 9:99 < script > news; true";
     CHECK(job.start().status.ok());
     follow(job.home, {"job"});
-    CHECK(std::filesystem::exists(job.directory() / "kept") != is_removed);
+    CHECK(read_text(job.home.path() / "news") == one.news);
+    const auto directory = job.home.path() / ".fastgpu/jobs/there-1";
+    CHECK(std::filesystem::exists(directory / "ranks/2.status"));
+    CHECK_FALSE(std::filesystem::exists(directory / "variables"));
   }
 }
 

@@ -10,8 +10,11 @@
 #include <set>
 #include <string>
 
+#include "agent/protocol/files.hpp"
+#include "agent/protocol/plan.hpp"
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
+#include "launcher/slurm_script.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -50,16 +53,27 @@ struct SlurmHead {
   std::vector<ClusterNode> others{};
   std::map<std::string, std::string> put_on{};  ///< The names of the files, by host.
   std::set<std::string> forgotten_on{};
+  std::set<std::string> followed_on{};
+  bool knows_nodes{true};  ///< A job is submitted whatever the mark of its nodes is.
+  std::string mark_of_nodes{};
+  ssh::Exit exit_of_others{};
   std::chrono::milliseconds before_first_look{1};
 
   FakeReply answer(const FakeSsh::Seen& asked) {
     const std::scoped_lock lock(mutex);
-    if (asked.command.find("job-follow") != std::string::npos)
-      return {.out = asked.host == "login" ? noted_frame() + frames : frames_of_others};
+    if (asked.command.find("job-follow") != std::string::npos) {
+      followed_on.insert(asked.host);
+      if (asked.host == "login") return {.out = noted_frame() + frames};
+      return {.exit = exit_of_others, .out = frames_of_others};
+    }
     if (asked.command.find("put-files") != std::string::npos) {
-      if (asked.host == "login") submitted = asked.input;
-      for (const agent::SmallFile& file : agent::decode_files(asked.input))
+      if (asked.host == "login" && asked.input.find("/batch\n") != std::string::npos)
+        submitted = asked.input;
+      put_on[asked.host] += "";
+      for (const agent::SmallFile& file : agent::decode_files(asked.input)) {
         put_on[asked.host] += file.name + " ";
+        if (file.name == kPreparedNodes) mark_of_nodes = file.content;
+      }
       return {.out = to_text(agent::JobNodeFacts())};
     }
     for (const char* action : {"state", "await", "submit", "cancel", "end", "test"})
@@ -74,6 +88,9 @@ struct SlurmHead {
     }
     if (asks_for(asked, "state") || asks_for(asked, "await"))
       return {.exit = state_exit, .out = state, .err = state_error};
+    const bool has_mark =
+        !mark_of_nodes.empty() && asked.command.find(mark_of_nodes) != std::string::npos;
+    if (asks_for(asked, "submit") && !knows_nodes && !has_mark) return {.exit = {.status = 8}};
     if (asks_for(asked, "submit"))
       return {.exit = submit_exit, .out = submit_answer, .err = submit_error};
     if (asks_for(asked, "cancel")) return {.exit = cancel_exit, .out = cancel_answer};
@@ -405,21 +422,57 @@ TEST_CASE("Slurm is asked at once about a job with a rank that fails") {
   CHECK(head.actions == std::vector<std::string>{"await", "end"});
 }
 
-TEST_CASE(
-    "without a shared home, any node reports the end, and one whose ranks have ended forgets by "
-    "itself") {
-  SlurmHead head{.others = {ClusterNode{.host = {.name = {"n1"}}, .peer = {}},
-                            ClusterNode{.host = {.name = {"n2"}}, .peer = {}}},
-                 .before_first_look = std::chrono::minutes(1)};
-  head.frames_of_others =
-      end_of_rank(0, 0) + end_of_rank(1, 0) +
-      frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{.host = "n1", .reason = {}})) +
-      frame({.kind = FrameKind::end}, "");
+std::vector<ClusterNode> two_others() {
+  return {ClusterNode{.host = {.name = {"n1"}}, .peer = {}},
+          ClusterNode{.host = {.name = {"n2"}}, .peer = {}}};
+}
+
+std::string nodes_of_job(const std::string& list, bool have_output) {
+  return frame({.kind = FrameKind::batch_nodes, .offset = have_output ? 1U : 0U}, list);
+}
+
+std::string end_of_job(int code) {
+  return frame({.kind = FrameKind::job_status},
+               to_text(agent::JobEnd{.how = {.code = code}, .host = "n1", .reason = {}})) +
+         frame({.kind = FrameKind::end}, "");
+}
+
+TEST_CASE("without a shared home, nodes that have nothing to read are not asked") {
+  SlurmHead head{.others = two_others(), .before_first_look = std::chrono::minutes(1)};
+  head.frames = nodes_of_job("login,n1", false) + end_of_job(0);
   Quiet quiet;
   const Cancel never;
   const JobOutcome outcome =
       head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
   CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(head.followed_on == std::set<std::string>{"login"});
+  CHECK(head.forgotten_on.empty());
+  CHECK(head.actions.empty());
+}
+
+TEST_CASE("without a shared home, the nodes of a job that has output are read, and no others") {
+  SlurmHead head{.others = two_others(), .before_first_look = std::chrono::minutes(1)};
+  head.frames = nodes_of_job("login,n1", true) + end_of_job(0);
+  head.frames_of_others = end_of_rank(1, 0) + frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(head.followed_on == std::set<std::string>{"login", "n1"});
+}
+
+TEST_CASE("a node on which a job has not begun has nothing to say about its end") {
+  SlurmHead head{.others = two_others()};
+  head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n[1-2]\n";
+  head.frames = end_of_rank(0, 3) + end_of_job(3);
+  head.exit_of_others = {.status = 127};
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  CHECK(outcome.exit_code == 3);
+  CHECK(head.followed_on == std::set<std::string>{"login", "n1", "n2"});
   CHECK(head.forgotten_on == std::set<std::string>{"login", "n2"});
 }
 
@@ -445,21 +498,42 @@ TEST_CASE("a trial shows the batch script and Slurm's answer") {
   CHECK(std::string(e.what()) == "Slurm on login refuses the job: sbatch: Job 7 to start");
 }
 
-TEST_CASE(
-    "without a shared home, every node has the files of ranks and reports those that it has") {
-  SlurmHead head{.others = {ClusterNode{.host = {.name = {"n2"}}, .peer = {}}}};
+TEST_CASE("without a shared home, the files of ranks travel with the batch script") {
+  SlurmHead head{.others = two_others()};
   const Cancel never;
   head.engine->start("train-1", job_of_two(), never, {});
-  CHECK(head.put_on.at("login").find("jobs/train-1/batch ") != std::string::npos);
-  CHECK(head.put_on.at("n2").find("jobs/train-1/rank ") != std::string::npos);
-  CHECK(head.put_on.at("n2").find("jobs/train-1/variables ") != std::string::npos);
-  CHECK(head.put_on.at("n2").find("batch") == std::string::npos);
-  CHECK(head.put_on.at("n2").find("spec") == std::string::npos);
+  CHECK_FALSE(head.put_on.contains("n1"));
+  std::map<std::string, std::string> files;
+  for (const agent::SmallFile& file : agent::decode_files(head.submitted))
+    files[file.name] = file.content;
+  CHECK_FALSE(files.contains("jobs/train-1/variables"));
+  CHECK_FALSE(files.contains("jobs/train-1/comm-secret"));
+  std::map<std::string, std::string> carried;
+  for (const agent::SmallFile& file : agent::files_in_script(files.at("jobs/train-1/batch") +
+                                                             files.at("jobs/train-1/batch-files")))
+    carried[file.name] = file.content;
+  CHECK(carried.at("jobs/train-1/variables").find("hunter2") != std::string::npos);
+  CHECK(carried.contains("jobs/train-1/comm-secret"));
+  CHECK(carried.at("jobs/train-1/rank") == files.at("jobs/train-1/rank"));
+}
 
+TEST_CASE("without a shared home, nodes get the agent before the first job, and are asked once") {
+  SlurmHead head{.others = two_others(), .knows_nodes = false};
+  const Cancel never;
+  head.engine->start("train-1", job_of_two(), never, {});
+  CHECK(head.put_on.at("n1").empty());
+  CHECK(head.put_on.at("n2").empty());
+  CHECK(head.actions == std::vector<std::string>{"submit", "submit"});
+  head.put_on.clear();
+  head.engine->start("train-2", job_of_two(), never, {});
+  CHECK_FALSE(head.put_on.contains("n1"));
+}
+
+TEST_CASE("without a shared home, every node reports the ranks that it has") {
+  SlurmHead head{.others = {ClusterNode{.host = {.name = {"n2"}}, .peer = {}}}};
+  const Cancel never;
   head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=3:0 NodeList=n[1-2]\n";
-  head.frames = end_of_rank(0, 0) +
-                frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{})) +
-                frame({.kind = FrameKind::end}, "");
+  head.frames = end_of_rank(0, 0) + end_of_job(3);
   head.frames_of_others =
       frame({.kind = FrameKind::data, .rank = agent::kLauncherRank}, "srun: no") +
       end_of_rank(1, 3) + frame({.kind = FrameKind::end}, "");

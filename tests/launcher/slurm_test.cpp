@@ -153,6 +153,22 @@ TEST_CASE("the user's variables and program are not in the batch script, which o
         std::vector<std::string>{"PYTHONUNBUFFERED=1", "TOKEN=hunter3"});
 }
 
+TEST_CASE("without a shared home, a batch script gives itself to the ranks, and takes their news") {
+  JobSpec spec = slurm_spec();
+  spec.ranks = 1;
+  const std::string script = slurm_batch_script("train-1", spec, kRankCommand, SlurmHome::separate,
+                                                "", "agent start || exec sh");
+  const std::string place = ".fastgpu/jobs/train-1";
+  CHECK(has_line(script, "#SBATCH --output=/dev/null"));
+  CHECK(has_line(script, "(umask 077; mkdir -p " + place + ") && exec >> " + place +
+                             "/launcher.out 2>> " + place + "/launcher.err || exit 1"));
+  CHECK(has_line(script, "echo \"nodes $SLURM_JOB_NODELIST\" > " + place + "/batch-news"));
+  CHECK(has_line(script, "eval \"$({ agent start || exec sh; } < \"$0\")\""));
+  CHECK(script.find("rank 'a b'") == std::string::npos);  // It is quoted once more.
+  CHECK(script.find(" < \"$0\" >> " + place + "/batch-news\ncode=$?\n") != std::string::npos);
+  CHECK(script.ends_with("\nexit \"$code\"\n"));  // What is added after that is not run.
+}
+
 TEST_CASE("the ranks of a job are -np, or nodes times the ranks of each") {
   JobSpec spec = slurm_spec();
   const Error e = failure_of([&] { slurm_ranks(spec); });

@@ -133,6 +133,15 @@ void make_private_directory(const std::filesystem::path& path) {
     throw Error(ErrorKind::denied, path.string() + " belongs to another user");
 }
 
+void write_files(const std::filesystem::path& directory, const std::vector<SmallFile>& files) {
+  make_private_directory(directory);
+  for (const SmallFile& file : files) {
+    const auto path = directory / file.name;
+    make_private_directory(path.parent_path());
+    write_atomically(path, file.content, file.mode);
+  }
+}
+
 bool may_be_ours(uid_t owner) noexcept {
   constexpr uid_t kNobody = 65'534;
   return owner == ::geteuid() || owner == 0 || owner == kNobody;

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "agent/protocol/files.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
@@ -35,6 +37,12 @@ std::optional<std::string> read_file(const std::filesystem::path& path,
 /// even if this process is killed.
 void write_atomically(const std::filesystem::path& path, std::string_view content,
                       unsigned mode = 0600);
+
+/// The maximum size of small files that arrive together.
+inline constexpr std::size_t kMostFileBytes = 64 << 20;
+
+/// Writes the files below a private directory, which it creates.
+void write_files(const std::filesystem::path& directory, const std::vector<SmallFile>& files);
 
 /// Opens a file for appending. Creates it with mode 0600 if it does not exist.
 UniqueFd open_for_append(const std::filesystem::path& path);

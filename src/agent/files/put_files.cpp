@@ -22,8 +22,6 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr std::size_t kLargestInput = 64 << 20;
-
 /// Returns true if the folder has a job, whose files would be replaced.
 bool has_job(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "rank");
@@ -74,14 +72,10 @@ int run_put_files(Arguments arguments) {
   const auto others = asks ? options.take_rest() : std::vector<std::string>();
   options.expect_end();
   const auto files = decode_files(
-      read_all(STDIN_FILENO, kLargestInput));  // Reads everything before it writes anything.
+      read_all(STDIN_FILENO, kMostFileBytes));  // Reads everything before it writes anything.
   make_private_directory(directory);
   if (new_job && !make_job_folder(below_home(*new_job), files)) return kIdTaken;
-  for (const SmallFile& file : files) {
-    const auto path = directory / file.name;
-    make_private_directory(path.parent_path());
-    write_atomically(path, file.content, file.mode);
-  }
+  write_files(directory, files);
   if (retention) tidy_jobs(parse_retention(*retention));
   std::vector<std::string> with_mpirun = {"--mpirun"};
   if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});

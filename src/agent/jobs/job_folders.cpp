@@ -107,12 +107,14 @@ void remove_folder(const fs::path& directory) {
   drop_shared_memory(name);
 }
 
-void tidy(const JobRetention& retention) {
+void tidy(const JobRetention& retention, const std::string& starting) {
   const fs::path jobs = below_home(kJobs);
   const auto lock = try_lock(jobs.string() + ".lock");
   if (!lock) return;  // Another process is doing this now.
   const Time now = Time::clock::now();
-  const auto folders = folders_in(jobs, now);
+  auto folders = folders_in(jobs, now);
+  for (JobFolder& folder : folders)
+    if (folder.name == starting) folder.ended.reset();
   for (const JobFolder& folder : folders)
     if (folder.ended) drop_secrets(jobs / folder.name);
   for (const JobFolder& folder : outdated(folders, retention, nanoseconds_of(now)))
@@ -168,7 +170,7 @@ std::size_t count_ended_ranks(const fs::path& directory) {
 }
 
 void drop_secrets(const fs::path& directory) noexcept {
-  for (const char* name : {kVariables, kCommSecret})
+  for (const char* name : {kVariables, kCommSecret, kBatchFiles, kWholeBatchScript})
     ::unlink((directory / name).c_str());
 }
 
@@ -181,7 +183,21 @@ void drop_shared_memory(const std::string& job_id) noexcept {
   fs::remove_all(shared_memory_of(job_id), none);
 }
 
-void tidy_jobs(const JobRetention& retention) {
+bool may_be_untidy(const JobRetention& retention, const std::string& starting) {
+  const Time oldest = Time::clock::now() - retention.age;
+  std::size_t count = 0;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(below_home(kJobs), none)) {
+    const fs::path& folder = entry.path();
+    if (folder.filename() == starting) continue;
+    const auto touched = time_of(folder);
+    if (!touched || *touched < oldest || fs::exists(folder / kVariables, none)) return true;
+    if (++count > retention.count) return true;
+  }
+  return false;
+}
+
+void tidy_jobs(const JobRetention& retention, const std::string& starting) {
   const pid_t child = ::fork();
   if (child < 0) return;  // The next job does it.
   if (child > 0) {
@@ -195,7 +211,7 @@ void tidy_jobs(const JobRetention& retention) {
     ::dup2(null.get(), fd);
   try {
     drop_dead_sessions();
-    tidy(retention);
+    tidy(retention, starting);
   } catch (const std::exception&) {
     ::_exit(1);
   }

@@ -37,10 +37,14 @@ std::filesystem::path shared_memory_of(const std::string& job_id);
 /// Removes it, with what killed ranks have left there. Never throws.
 void drop_shared_memory(const std::string& job_id) noexcept;
 
+/// Returns true if tidy_jobs() may have something to do beside the job `starting`: there are too
+/// many folders, an old one, or one with secrets.
+bool may_be_untidy(const JobRetention& retention, const std::string& starting);
+
 /// Removes the secrets of all jobs that have ended here. Removes the folders that `retention` does
 /// not keep, with the files copied for those jobs. A job that has a process on this node has not
 /// ended. A job that was never started counts as ended after a day. Continues in a separate
-/// process, because the removal of large folders takes time.
-void tidy_jobs(const JobRetention& retention);
+/// process, because the removal of large folders takes time. The job `starting` has not ended.
+void tidy_jobs(const JobRetention& retention, const std::string& starting = {});
 
 }  // namespace fastgpu::agent

@@ -29,6 +29,7 @@
 #include "agent/pulse.hpp"
 #include "agent/subcommands.hpp"
 #include "base/numbers.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -110,6 +111,7 @@ class Follower {
       // The end is determined before the logs are read, so that they are complete.
       const auto job_end = find_job_end();
       discover();
+      send_batch_nodes();
       drain_all();
       send_rank_ends();
       send_idle();
@@ -304,6 +306,24 @@ class Follower {
     }
   }
 
+  /// Sends the nodes of a job in Slurm, once they are known, and again once ranks have something to
+  /// read there.
+  void send_batch_nodes() {
+    if (sent_nodes_ == SentNodes::with_output) return;
+    const auto news = read_file(options_.directory / kBatchNews);
+    if (!news) return;
+    std::string_view nodes;
+    bool has_output = false;
+    for (const std::string_view line : split_lines(*news)) {
+      if (line.starts_with(kNewsOfNodes)) nodes = line.substr(kNewsOfNodes.size());
+      has_output = has_output || line == kNewsOfOutput;
+    }
+    const auto now = has_output ? SentNodes::with_output : SentNodes::without_output;
+    if (nodes.empty() || nodes.size() > kLargestStatus || now == sent_nodes_) return;
+    writer_.send({.kind = FrameKind::batch_nodes, .offset = has_output ? 1U : 0U}, nodes);
+    sent_nodes_ = now;
+  }
+
   /// Sends which ranks have become idle, and which are active again.
   void send_idle() {
     const auto send = [&](int rank, std::uint64_t is_idle) {
@@ -354,6 +374,8 @@ class Follower {
   std::set<int> idle_now_;     ///< The ranks with a mark.
   std::set<int> idle_sent_;    ///< The ranks that the client knows to be idle.
   bool discovered_ = false;
+  enum class SentNodes : std::uint8_t { no, without_output, with_output };
+  SentNodes sent_nodes_ = SentNodes::no;
   std::array<char, 65536> buffer_;
 };
 

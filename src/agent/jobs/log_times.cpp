@@ -80,6 +80,10 @@ void LogClock::look() noexcept {
   finish();
 }
 
+bool LogClock::has_output() const noexcept {
+  return std::ranges::any_of(logs_, [](const Log& log) { return log.size > 0; });
+}
+
 void LogClock::finish() noexcept {
   bool has_grown = false;
   for (Log& log : logs_) {

@@ -49,6 +49,8 @@ class LogClock {
   void look() noexcept;
   /// Observes the logs in any case. For the end of their program.
   void finish() noexcept;
+  /// Returns true if the logs had output when they were last observed.
+  bool has_output() const noexcept;
 
  private:
   struct Log {

@@ -14,6 +14,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/files/reserved_file.hpp"
+#include "agent/jobs/batch_news.hpp"
 #include "agent/jobs/blame.hpp"
 #include "agent/jobs/job_folders.hpp"
 #include "agent/jobs/job_usage.hpp"
@@ -24,6 +25,7 @@
 #include "agent/jobs/rank_run.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/exit_codes.hpp"
+#include "agent/protocol/files.hpp"
 #include "agent/protocol/silence.hpp"
 #include "agent/read_topology.hpp"
 #include "agent/subcommands.hpp"
@@ -105,7 +107,8 @@ std::filesystem::path blame_file(const std::filesystem::path& directory, int ran
 }
 
 RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
-                    const PlaceInJob& place, RankLogs& logs, SignalQueue& signals) {
+                    const PlaceInJob& place, RankLogs& logs, BatchNews& news,
+                    SignalQueue& signals) {
   std::optional<RankInput> input;
   const auto readers = ranks_with_input(plan);
   if (contains(readers, place.rank)) input.emplace(directory, place.rank);
@@ -142,7 +145,8 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
                             .idle = idle,
                             .sampler = sampler,
                             .lease = lease,
-                            .full = plan.on_full == OnFull::stop ? &full : nullptr};
+                            .full = plan.on_full == OnFull::stop ? &full : nullptr,
+                            .news = news};
   RankRun run(std::move(child), plan.grace, watches,
               group ? group->path() : std::filesystem::path());
   RankEnd end = run.run(signals);
@@ -165,23 +169,32 @@ bool have_ranks_ended(const std::filesystem::path& directory, const JobPlan& pla
   return here && count_ended_ranks(directory) >= static_cast<std::size_t>(*here);
 }
 
+/// Writes the files that the batch script of the job has brought on the standard input.
+void take_files() {
+  write_files(below_home(".fastgpu"), files_in_script(read_all(STDIN_FILENO, kMostFileBytes)));
+}
+
 /// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals, Front front, const std::optional<std::string>& given_place,
-             Home home) {
+             const std::optional<JobRetention>& retention) {
+  const Home home = retention ? Home::own : Home::shared;
   const PlaceInJob place = given_place ? parse_place_in_job(*given_place) : find_place_in_job();
   const JobPlan plan = read_plan(directory, std::move(argv));
+  if (retention && place.local_rank == 0 && may_be_untidy(*retention, plan.id))
+    tidy_jobs(*retention, plan.id);
   const auto ranks = directory / "ranks";
   make_private_directory(ranks);
   const std::string name = std::to_string(place.rank);
   ReservedFile status(ranks / (name + ".status"));
   RankLogs logs = open_logs(ranks / name, plan.on_full);
+  BatchNews news(home == Home::own);
   RankEnd end;
   const std::int64_t began = now_ns();
   try {
     const std::string remark = bind_rank(plan, place.rank);
     if (!remark.empty()) note_in(logs.err, remark + "\n");
-    end = run_program(directory, plan, place, logs, signals);
+    end = run_program(directory, plan, place, logs, news, signals);
   } catch (const Error& e) {
     end.reason = e.what();
     end.how.code = e.kind() == ErrorKind::not_found ? kNotThere : kNotAllowed;
@@ -195,6 +208,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   if (is_full(ranks) || (logs.pump && logs.pump->has_dropped())) end.full = ranks.string();
   add_last_lines(end, ranks / name, plan);
   status.commit(to_text(end));
+  if (!end.how.ok() || end.told || !end.full.empty() || has_output(logs)) news.report();
   if (have_ranks_ended(directory, plan, home)) {
     drop_secrets(directory);
     drop_shared_memory(plan.id);
@@ -214,10 +228,12 @@ int run_rank(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
   const auto place = options.take_value("--place");
-  const Home home = options.take_flag("--own-home") ? Home::own : Home::shared;
+  std::optional<JobRetention> retention;
+  if (const auto text = options.take_value("--own-home")) retention = parse_retention(*text);
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
+  if (retention) take_files();
   SignalQueue signals(
       {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, kStopOrder, kLauncherGone});
   const pid_t launcher = ::getppid();
@@ -234,7 +250,8 @@ int run_rank(Arguments arguments) {
   outlive(self);
   become_subreaper();
   return run_here(directory, std::move(argv), signals,
-                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place, home);
+                  {.launcher = launcher, .early_code = std::move(pipe.write_end)}, place,
+                  retention);
 }
 
 }  // namespace fastgpu::agent

@@ -1,5 +1,9 @@
 #include "agent/jobs/rank_logs.hpp"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "agent/files/disk.hpp"
@@ -45,6 +49,13 @@ void settle_logs(RankLogs& logs) {
   logs.pump->leave_to_program();  // It may have failed to start.
   logs.pump->settle();
   logs.clock.finish();
+}
+
+bool has_output(const RankLogs& logs) {
+  return std::ranges::any_of(std::array{logs.out.get(), logs.err.get()}, [](int log) {
+    struct stat about {};
+    return ::fstat(log, &about) == 0 && about.st_size > 0;
+  });
 }
 
 void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPlan& plan) try {

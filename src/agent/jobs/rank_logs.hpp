@@ -30,6 +30,9 @@ void note_in(const UniqueFd& log, const std::string& line) noexcept;
 /// Waits until the logs have all that the program wrote.
 void settle_logs(RankLogs& logs);
 
+/// Returns true if the rank has written anything.
+bool has_output(const RankLogs& logs);
+
 /// Adds the end of the rank's output to the report of a rank that failed by itself, as far as the
 /// reserved file has room for it. Ignores failures, because the outcome of the rank matters more.
 void add_last_lines(RankEnd& end, const std::filesystem::path& stem, const JobPlan& plan);

@@ -78,6 +78,7 @@ int RankRun::nap() const {
 
 void RankRun::look(RankEnd& end) {
   watches_.clock.look();
+  if (watches_.clock.has_output()) watches_.news.report();
   watches_.idle.look();
   watches_.sampler.look();
   memory_.look();

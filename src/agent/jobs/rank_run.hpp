@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "agent/jobs/batch_news.hpp"
 #include "agent/jobs/full_watch.hpp"
 #include "agent/jobs/idle_watch.hpp"
 #include "agent/jobs/log_times.hpp"
@@ -28,6 +29,7 @@ struct RankWatches {
   UsageSampler& sampler;
   RankLease& lease;
   FullWatch* full = nullptr;  ///< Null if a full disk does not end the program.
+  BatchNews& news;
 };
 
 /// A program of a rank that runs. It ends by itself, by a signal, or because of what is looked

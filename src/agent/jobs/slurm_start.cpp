@@ -1,9 +1,14 @@
 // `slurm-start`: prints what the batch script of a job in Slurm needs before its ranks start, as
 // assignments of a shell.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +18,7 @@
 #include "agent/jobs/slurm_ports.hpp"
 #include "agent/jobs/slurm_tasks.hpp"
 #include "agent/options.hpp"
+#include "agent/protocol/files.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
@@ -35,9 +41,19 @@ SlurmPorts ports_here() {
   return free_slurm_ports(*job, most, is_free_port);
 }
 
-bool uses_mpi_here(const std::filesystem::path& directory) {
-  const auto text = read_file(directory / "rank");
-  const auto variables = read_file(directory / kVariables);
+/// Returns a file of the job: one that the batch script carries, or one of its directory.
+std::optional<std::string> file_of_job(const std::filesystem::path& directory,
+                                       std::span<const SmallFile> carried,
+                                       const std::string& name) {
+  if (carried.empty()) return read_file(directory / name);
+  for (const SmallFile& file : carried)
+    if (std::filesystem::path(file.name).filename() == name) return file.content;
+  return std::nullopt;
+}
+
+bool uses_mpi_here(const std::filesystem::path& directory, std::span<const SmallFile> carried) {
+  const auto text = file_of_job(directory, carried, "rank");
+  const auto variables = file_of_job(directory, carried, kVariables);
   if (!text || !variables) return false;
   const JobPlan plan = parse_plan(*text);
   const auto path = process::variable(parse_variables(*variables), "PATH");
@@ -49,10 +65,13 @@ bool uses_mpi_here(const std::filesystem::path& directory) {
 int run_slurm_start(Arguments arguments) {
   OptionReader options(arguments);
   const auto directory = below_home(options.take_word("the job's directory"));
+  const bool has_own_home = options.take_flag("--own-home");
   options.expect_end();
+  std::vector<SmallFile> carried;
+  if (has_own_home) carried = files_in_script(read_all(STDIN_FILENO, kMostFileBytes));
   const SlurmPorts ports = ports_here();
   std::printf("MASTER_PORT=%d\nFASTGPU_COMM_MASTER_PORT=%d\n", ports.master, ports.communicator);
-  if (uses_mpi_here(directory)) std::puts("uses_mpi=yes");
+  if (uses_mpi_here(directory, carried)) std::puts("uses_mpi=yes");
   return 0;
 }
 

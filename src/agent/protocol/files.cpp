@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/numbers.hpp"
@@ -79,6 +80,17 @@ std::vector<SmallFile> decode_files(std::string_view text) {
     text.remove_prefix(size);
   }
   return files;
+}
+
+std::string carried_files(const std::vector<SmallFile>& files) {
+  return base64_encode(encode_files(files)) + "\n";
+}
+
+std::vector<SmallFile> files_in_script(std::string_view script) {
+  if (script.ends_with('\n')) script.remove_suffix(1);
+  const auto text = base64_decode(script.substr(script.rfind('\n') + 1));
+  if (!text) refuse("the last line of the batch script is not in Base64");
+  return decode_files(*text);
 }
 
 }  // namespace fastgpu::agent

@@ -20,4 +20,10 @@ std::string encode_files(const std::vector<SmallFile>& files);
 /// the directory.
 std::vector<SmallFile> decode_files(std::string_view text);
 
+/// Returns the last line of a batch script that carries files to the nodes of its job.
+std::string carried_files(const std::vector<SmallFile>& files);
+
+/// Returns the files that a batch script carries. Throws remote, as decode_files does.
+std::vector<SmallFile> files_in_script(std::string_view script);
+
 }  // namespace fastgpu::agent

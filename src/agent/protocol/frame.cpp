@@ -26,6 +26,7 @@ std::size_t largest(FrameKind kind) {
     case FrameKind::rank_status:
     case FrameKind::job_status:
     case FrameKind::full_disk:
+    case FrameKind::batch_nodes:
       return kLargestStatus;
     case FrameKind::end:
     case FrameKind::written_at:
@@ -54,7 +55,7 @@ std::optional<FrameHeader> decode_header(std::string_view bytes) {
   const auto stream = get(bytes, 5, 1);
   const auto rank = static_cast<std::int32_t>(get(bytes, 8, 4));
   const auto length = static_cast<std::uint32_t>(get(bytes, 12, 4));
-  if (number < 1 || number > 7 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
+  if (number < 1 || number > 8 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
   const auto kind = static_cast<FrameKind>(number);
   if (rank < kLauncherRank || rank > kLargestRank || length > largest(kind)) return std::nullopt;
   return FrameHeader{.kind = kind,

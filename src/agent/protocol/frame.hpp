@@ -16,6 +16,9 @@ enum class FrameKind : std::uint8_t {
   written_at,   ///< The time of the output that follows: `offset` has nanoseconds since 1970.
   idle,  ///< Whether a rank has done nothing for the time that the job allows: `offset` is 1 or 0.
   full_disk,  ///< The disk of the logs on the node is full; the folder of the logs.
+  /// The nodes of a job in Slurm, as a list with ranges. `offset` is 1 once a rank has something to
+  /// read, which is on its own node, and 0 before.
+  batch_nodes,
 };
 
 enum class OutputStream : std::uint8_t { out, err };

@@ -12,10 +12,15 @@
 //   input-<r>, input-<r>.end   pipes to a rank that is given input; input-<r>.at has the position
 //   batch, batch-id, batch-end   the script by which a batch system starts the job, the number that
 //                      the job has there, and its exit code; such a job has no supervisor
+//   batch-files, batch-files.script   the files that the batch script carries to nodes which share
+//                      no home directory, and it with them; gone once it is submitted
+//   batch-news         lines "nodes LIST", the nodes of such a job, and "output" for each rank that
+//                      has something to read on its node
 //   launcher.out/.err  the output of the supervisor's program
 //   hostfile           the names of the nodes for that program, and their ranks
 //   nodes              lines "NAME-THERE NODE": the user's names of them; not for one node alone
 //   status             its outcome
+//   work               the files that were copied for the job
 //   ranks/<r>.out/.err/.status
 //   ranks/<r>.pid      the id of the rank's process, for a job that may hang
 //   ranks/<r>.idle     there while the rank does nothing
@@ -56,6 +61,11 @@ inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kBatchScript = "batch";
 inline constexpr const char* kBatchEnd = "batch-end";
+inline constexpr const char* kBatchFiles = "batch-files";
+inline constexpr const char* kWholeBatchScript = "batch-files.script";
+inline constexpr const char* kBatchNews = "batch-news";
+inline constexpr std::string_view kNewsOfNodes = "nodes ";
+inline constexpr std::string_view kNewsOfOutput = "output";
 /// The rank table of HCCL, on nodes with Ascend processors.
 inline constexpr const char* kRankTable = "rank-table.json";
 inline constexpr const char* kCommSecret = "comm-secret";
@@ -63,7 +73,7 @@ inline constexpr const char* kCommSecret = "comm-secret";
 /// The treatment of a rank when the disk of its logs is full.
 enum class OnFull : std::uint8_t {
   fail,  ///< The program gets the errors of its writes.
-  drop,  ///< Its output passes through the agent, which drops what has no room.
+  drop,  ///< The agent passes its output on, and drops what has no room.
   stop,  ///< The program is ended.
 };
 
@@ -97,7 +107,7 @@ struct JobPlan {
   /// variables of MPI nor those of a rank.
   bool starts_workers = false;
   bool has_input = false;     ///< Rank 0 reads the input from `job-input`.
-  bool input_to_all = false;  ///< So do all other ranks.
+  bool input_to_all = false;  ///< All other ranks read it, too.
   /// The processes that programs leave behind outlive a job that ends well.
   bool keeps_processes = false;
   OnFull on_full = OnFull::fail;

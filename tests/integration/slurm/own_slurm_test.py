@@ -336,6 +336,102 @@ def test_a_job_starts_before_slurm_looks_at_its_queue_by_itself(user):
     assert_equal(made.count(" JobState=COMPLETED "), 9, made)
 
 
+def count_logins(user, index):
+    """Counts the commands that come to the node over SSH from now on, until the list is read."""
+    on_node(user, index, "printf 'echo >> ~/logins\\n' > .bashrc; : > logins")
+    return lambda: int(on_node(user, index, "wc -l < logins")) - 1
+
+
+def test_a_node_is_logged_in_to_if_it_has_something_to_read(user):
+    create(user)
+    words = ["-np", "2", "--set", "slurm.nodes=2"]
+    run_job(user, "first", ["true"], *words)
+    logins = count_logins(user, 1)
+    run_job(user, "quiet", ["true"], *words)
+    assert_equal(logins(), 0)
+    speaks = ["sh", "-c", 'if [ "$RANK" = 1 ]; then echo here; fi']
+    done = run_job(user, "loud", speaks, *words)
+    assert_equal(done.out.decode(), "[1] here\n")
+    late = ["sh", "-c", 'sleep 1.5; if [ "$RANK" = 1 ]; then exit 7; fi; exec sleep 60']
+    failed = run_job(user, "bad", late, *words, code=7)
+    assert_in(f"rank 1 on {user.cluster}-1: exited with 7", failed.err)
+    assert_less(1, logins())
+    logins = count_logins(user, 1)
+    run_job(user, "one", ["echo", "up"], "-np", "1", "--set", f"slurm.nodelist={user.cluster}-0")
+    assert_equal(logins(), 0)
+    for job in ("first", "quiet", "loud", "bad", "one"):
+        user.run("delete", "job", job, "--yes")
+    for index in (0, 1):
+        assert_equal(on_node(user, index, "ls .fastgpu/jobs"), "")
+
+
+def test_a_job_that_is_not_on_the_first_node_is_followed_where_it_is(user):
+    create(user)
+    source = user.folder / "source"
+    source.mkdir()
+    (source / "data").write_text("text")
+    there = ["-np", "2", "--set", f"slurm.nodelist={user.cluster}-1"]
+    say = 'echo "$SLURMD_NODENAME $(cat data)"; echo e >&2'
+    done = run_job(user, "there", ["sh", "-c", say], *there, "--sync", str(source))
+    wanted = [f"[{rank}] {user.cluster}-1 text" for rank in (0, 1)]
+    assert_equal(sorted(done.out.decode().splitlines()), wanted)
+    assert_equal(done.err.count("] e"), 2, done.err)
+    assert_equal(len(user.run("logs", "there").out.splitlines()), 2)
+    failed = run_job(user, "seven", ["sh", "-c", "exit 7"], *there, code=7)
+    assert_in(f"on {user.cluster}-1: exited with 7", failed.err)
+    report = json.loads(user.run("report", "seven", "-o", "json").out)
+    assert_equal([one["node"] for one in report["ranks"]], [f"{user.cluster}-1"] * 2)
+
+    trap = 'trap "echo saved; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+    job = run_job(user, "long", ["sh", "-c", trap], *there, "--detach").out.decode().strip()
+    with user.start("logs", "-f", job) as follower:
+        assert_true(cli_user.within(30, lambda: user.run("logs", job).out.count(b"up") == 2), "up")
+        user.run("cancel", "job", job)
+        assert_equal(follower.communicate(timeout=30)[0].count(b"saved"), 2)
+    waits = run_job(user, "wait", ["sh", "-c", trap], *there, "--detach").out.decode().strip()
+    later = run_job(user, "later", ["echo", "at last"], *there, "--detach").out.decode().strip()
+    user.run("cancel", "job", waits)
+    user.run("wait", "job", later)
+    assert_equal(user.run("logs", later).out.count(b"at last"), 2)
+    user.run("delete", "job", "there", "--yes")
+    for index in (0, 1):
+        assert_not_in("there-1", on_node(user, index, "ls .fastgpu/jobs"))
+
+
+def test_variables_of_a_job_are_where_its_user_alone_reads_them(user):
+    create(user)
+    words = ["-np", "2", "--set", "slurm.nodes=2", "--secret", "TOKEN", "--detach"]
+    secret = "hunter2-4711"
+    program = ["sh", "-c", 'echo "${#TOKEN}"; exec sleep 600']
+    run = ["run", "job", "-c", user.cluster, "--engine", "slurm", *words, "--", *program]
+    job = user.run(*run, environment={"TOKEN": secret}).out.decode().strip()
+    has_begun = cli_user.within(30, lambda: user.run("logs", job).out.count(b"12") == 2)
+    assert_true(has_begun, "no start")
+    shifted = (base64.b64encode(bytes(count) + secret.encode()) for count in range(3))
+    coded = "|".join(text.decode()[4:-4] for text in shifted)
+    search = f"grep -rlE '{secret}|{coded}' /root/.fastgpu /var/lib/fastgpu-slurm"
+    for index in (0, 1):
+        arguments = on_node(user, index, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        assert_not_in(secret, arguments.replace(search, ""))
+        as_other = f"setpriv --reuid 65534 --regid 65534 --clear-groups {search} 2> /dev/null || :"
+        assert_equal(on_node(user, index, as_other), "")
+    user.run("cancel", "job", job)
+    for index in (0, 1):
+        found = on_node(user, index, f"{search} 2> /dev/null || :").split()
+        kept = [path for path in found if not path.startswith(f"{PLACE}/state/")]
+        assert_equal(kept, [], "the controller alone keeps the script for a while")
+
+
+def test_a_node_that_has_lost_the_agent_gets_it_again(user):
+    create(user)
+    words = ["-np", "2", "--set", "slurm.nodes=2"]
+    run_job(user, "first", ["true"], *words)
+    on_node(user, 1, "rm -f .fastgpu/bin/*")
+    failed = run_job(user, "lost", ["true"], *words, code=127)
+    assert_in("fastgpu-agent-", failed.err)
+    run_job(user, "next", ["true"], *words)
+
+
 def test_a_job_that_never_fits_is_refused_at_once(user):
     create(user)
     refused = run_job(user, "large", ["true"], "-np", "4000", code=2)

@@ -121,6 +121,20 @@ def test_the_number_is_found_among_other_lines(head):
     assert_true(head.cancel(), "the job runs on")
 
 
+def test_files_for_other_nodes_go_with_the_script_and_stay_nowhere(head):
+    (head.job / "batch-files").write_text("RklMRVM=\n")
+    head.play(sbatch='cat "$2" > "$HOME/taken"; echo 37')
+    head.call("submit", "mark", code=8)
+    (head.folder / ".fastgpu/slurm-nodes").write_text("other")
+    head.call("submit", "mark", code=8)
+    assert_true(not (head.folder / "taken").exists(), "a job of unknown nodes was submitted")
+    (head.folder / ".fastgpu/slurm-nodes").write_text("mark")
+    head.call("submit", "mark")
+    script = (head.job / "batch").read_text()
+    assert_equal((head.folder / "taken").read_text(), script + "RklMRVM=\n")
+    assert_equal(sorted(path.name for path in head.job.glob("batch*")), ["batch", "batch-id"])
+
+
 def test_an_answer_without_one_number_is_completed_from_the_queue(head):
     for script in (GREETING, "echo 'Submitted batch job 37'", "echo 2026; echo 37"):
         (head.job / "batch-id").unlink(missing_ok=True)
