@@ -109,7 +109,8 @@ class GradientExchange {
 
   /// Returns what the codec of this rank remembers, for a file, and the order in which gradients
   /// travel: each rank keeps its own. Without a codec it is the order alone, the same on all ranks,
-  /// and empty before the first step. With a codec it is called between steps: else it throws usage.
+  /// and empty before the first step. With a codec it is called between steps: else it throws
+  /// usage.
   std::vector<std::byte> saved_state();
 
   /// Returns the length of what saved_state() returns, without making it. Throws as it does.
