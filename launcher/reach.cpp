@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/protocol/records.hpp"
 #include "base/contains.hpp"
@@ -109,6 +110,15 @@ std::vector<std::string> reach_words(const JobFilesRequest& request,
     words.push_back(addresses[other] + (mtu > 0 ? "," + std::to_string(mtu) : ""));
   }
   return words;
+}
+
+std::vector<ReachRequest> reach_requests(const JobFilesRequest& request,
+                                         std::span<const agent::JobNodeFacts> facts) {
+  std::vector<ReachRequest> requests;
+  for (std::size_t place = 0; place < request.nodes.size(); ++place)
+    if (auto words = reach_words(request, facts, place); !words.empty())
+      requests.push_back({.place = place, .words = std::move(words)});
+  return requests;
 }
 
 void check_reach(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,

@@ -18,6 +18,16 @@ namespace fastgpu::launcher {
 std::vector<std::string> reach_words(const JobFilesRequest& request,
                                      std::span<const agent::JobNodeFacts> facts, std::size_t place);
 
+/// The words behind `reach-nodes` for the node at `place`.
+struct ReachRequest {
+  std::size_t place = 0;
+  std::vector<std::string> words{};
+};
+
+/// Returns the requests to the nodes that have something to ask, in their order.
+std::vector<ReachRequest> reach_requests(const JobFilesRequest& request,
+                                         std::span<const agent::JobNodeFacts> facts);
+
 /// The answer of one node.
 struct ReachAnswer {
   std::size_t place = 0;

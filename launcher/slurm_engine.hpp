@@ -6,8 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "launcher/cluster_nodes.hpp"
 #include "launcher/job_engine.hpp"
-#include "launcher/mpirun_engine.hpp"
+#include "launcher/runner_options.hpp"
 
 namespace fastgpu::launcher {
 

@@ -8,7 +8,7 @@
 #include "base/cancel.hpp"
 #include "launcher/checks/links.hpp"
 #include "launcher/checks/node_findings.hpp"
-#include "launcher/mpirun_engine.hpp"
+#include "launcher/cluster_nodes.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
 
