@@ -222,4 +222,16 @@ std::vector<std::string> bind_ranks(std::vector<NodeRanks>& placement,
   return waits_for;
 }
 
+EndsNeeded part_ends_needed(const std::vector<NodeRanks>& placement,
+                            std::span<const NodeTopology> nodes, RankUnit unit,
+                            std::span<const HeldParts> held,
+                            const std::vector<std::string>& holders) {
+  return ends_needed(holders, [&](std::span<const std::string> ended) {
+    std::vector<HeldParts> left(held.begin(), held.end());
+    std::erase_if(left, [&](const HeldParts& parts) { return contains(ended, parts.job); });
+    std::vector<NodeRanks> tried = placement;
+    return bind_ranks(tried, nodes, unit, left).empty();
+  });
+}
+
 }  // namespace fastgpu::launcher

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/binding.hpp"
+#include "launcher/ends_needed.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
@@ -36,5 +37,11 @@ std::vector<std::string> bind_ranks(std::vector<NodeRanks>& placement,
                                     std::span<const NodeTopology> nodes, RankUnit unit,
                                     std::span<const HeldParts> held = {},
                                     Sharing sharing = Sharing::exclusive);
+
+/// Returns how many of the `holders`, which bind_ranks() has returned, must end.
+EndsNeeded part_ends_needed(const std::vector<NodeRanks>& placement,
+                            std::span<const NodeTopology> nodes, RankUnit unit,
+                            std::span<const HeldParts> held,
+                            const std::vector<std::string>& holders);
 
 }  // namespace fastgpu::launcher

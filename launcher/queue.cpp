@@ -8,6 +8,7 @@
 
 #include "base/contains.hpp"
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "launcher/array.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/job_store.hpp"
@@ -156,6 +157,32 @@ void take_all(std::vector<NodeSlots>& free, std::span<const NodeRanks> placement
       if (node.name == ranks.node) node.slots = 0;
 }
 
+/// Returns the slots that are free once the jobs `ended` have ended.
+std::vector<NodeSlots> free_slots_without(std::span<const std::string> ended,
+                                          std::span<const NodeSlots> nodes,
+                                          std::span<const Job> jobs) {
+  std::vector<NodeSlots> free(nodes.begin(), nodes.end());
+  for (const Job& job : jobs) {
+    const JobRecord* const record = record_of(job);
+    if (record == nullptr || !has_slots(job) || !is_exclusive(*record)) continue;
+    if (contains(ended, job.id)) continue;
+    for (NodeSlots& node : free)
+      node.slots = std::max(0, node.slots - ranks_on(*record, node.name));
+  }
+  return free;
+}
+
+/// Returns the placement of a job by its choice on `free` slots, behind the jobs `ahead` of it.
+std::optional<std::vector<NodeRanks>> place_behind(std::span<const Waiting> ahead,
+                                                   const JobRecord& record,
+                                                   std::vector<NodeSlots> free) {
+  for (const Waiting& other : ahead) {
+    const auto theirs = place_by_choice(*other.record, free);
+    take_all(free, theirs ? *theirs : other.record->placement);
+  }
+  return place_by_choice(record, free);
+}
+
 /// Adds the parts that a job holds; none if its record is damaged.
 void add_parts(const Job& job, std::vector<HeldParts>& held) try {
   for (const NodeRanks& ranks : job.record->placement)
@@ -176,14 +203,7 @@ std::vector<HeldParts> held_parts(std::span<const Job> jobs) {
 }
 
 std::vector<NodeSlots> free_slots(std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
-  std::vector<NodeSlots> free(nodes.begin(), nodes.end());
-  for (const Job& job : jobs) {
-    const JobRecord* const record = record_of(job);
-    if (record == nullptr || !has_slots(job) || !is_exclusive(*record)) continue;
-    for (NodeSlots& node : free)
-      node.slots = std::max(0, node.slots - ranks_on(*record, node.name));
-  }
-  return free;
+  return free_slots_without({}, nodes, jobs);
 }
 
 std::vector<NodeRanks> place_in_queue(std::span<const NodeSlots> nodes, std::span<const Job> jobs,
@@ -215,12 +235,7 @@ std::optional<std::vector<NodeRanks>> place_now(const Job& own, std::span<const 
                                                 std::span<const Job> jobs) {
   const JobRecord& record = *own.record;
   if (!record.choice || !is_exclusive(record)) return std::nullopt;
-  std::vector<NodeSlots> free = free_slots(nodes, jobs);
-  for (const Waiting& other : jobs_ahead(own, record, jobs)) {
-    const auto theirs = place_by_choice(*other.record, free);
-    take_all(free, theirs ? *theirs : other.record->placement);
-  }
-  return place_by_choice(record, free);
+  return place_behind(jobs_ahead(own, record, jobs), record, free_slots(nodes, jobs));
 }
 
 std::optional<std::vector<NodeRanks>> place_anywhere(const JobRecord& record) {
@@ -249,6 +264,15 @@ void add_holders(const Job& own, const JobRecord& record, bool is_full, std::spa
     const bool is_in_the_way = (has_slots(other) && has_what_is_needed) || has_priority;
     if (is_in_the_way && !contains(waits_for, other.id)) waits_for.push_back(other.id);
   }
+}
+
+/// Returns true if there are slots for `own` once the jobs `ended` have ended.
+bool has_room_without(std::span<const std::string> ended, const Job& own,
+                      std::span<const NodeSlots> nodes, std::span<const Job> jobs) {
+  const JobRecord& record = *own.record;
+  std::vector<NodeSlots> free = free_slots_without(ended, nodes, jobs);
+  if (!record.choice) return fits(record, nodes, free);
+  return place_behind(jobs_ahead(own, record, jobs), record, std::move(free)).has_value();
 }
 
 /// Returns the record as if the job had a rank on each node of its choice.
@@ -286,9 +310,32 @@ Turn turn_of(const Job& own, std::span<const NodeSlots> nodes, std::span<const J
   // The end of any job on the nodes of its choice may make room.
   if (record.choice && !place && !holders.empty())
     add_holders(own, on_all_of_choice(record), true, jobs, holders);
-  for (std::string& id : holders)
-    if (!contains(turn.waits_for, id)) turn.waits_for.push_back(std::move(id));
+  const std::vector<std::string> conditions = turn.waits_for;
+  std::erase_if(holders, [&](const std::string& id) { return contains(conditions, id); });
+  turn.waits_for.insert(turn.waits_for.end(), holders.begin(), holders.end());
+  std::erase_if(holders, [&](const std::string& id) {
+    return !has_slots(*std::ranges::find(jobs, id, &Job::id));
+  });
+  turn.holders = std::move(holders);
+  if (!is_full && (place || !record.choice)) {
+    turn.ends = record.part_ends;
+    return turn;
+  }
+  turn.ends = ends_needed(turn.holders, [&](std::span<const std::string> some) {
+    std::vector<std::string> ended = conditions;
+    ended.insert(ended.end(), some.begin(), some.end());
+    return has_room_without(ended, own, nodes, jobs);
+  });
   return turn;
+}
+
+std::string words_for(const Turn& turn) {
+  std::vector<std::string> others = turn.waits_for;
+  std::erase_if(others, [&](const std::string& id) { return contains(turn.holders, id); });
+  if (turn.ends == EndsNeeded::all || turn.holders.empty()) return joined(turn.waits_for);
+  std::string words = joined(others);
+  append_item(words, words_for(turn.holders, turn.ends));
+  return words;
 }
 
 std::vector<std::string> starting_after(const std::string& id, std::span<const Job> jobs) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/ends_needed.hpp"
 #include "launcher/held_parts.hpp"
 #include "launcher/placement.hpp"
 #include "state/model.hpp"
@@ -45,6 +46,9 @@ std::optional<std::vector<NodeRanks>> place_anywhere(const JobRecord& record);
 /// The reasons why a job cannot start yet, or never.
 struct Turn {
   std::vector<std::string> waits_for{};  ///< Ids of jobs and arrays; empty: it may start.
+  /// The running jobs in `waits_for` that hold slots, cores or GPUs, and how many of them must end.
+  std::vector<std::string> holders{};
+  EndsNeeded ends = EndsNeeded::all;
   /// The reason why it never starts: a job or an array that it was to start after did not succeed,
   /// or was deleted. Empty if it may start.
   std::string never{};
@@ -63,6 +67,9 @@ struct Turn {
 /// A job that shares its slots waits for no slots, and one that is started again for no success.
 Turn turn_of(const state::Job& own, std::span<const NodeSlots> nodes,
              std::span<const state::Job> jobs);
+
+/// Returns what the job waits for, as messages have it: "first-1, one of a-1, b-1".
+std::string words_for(const Turn& turn);
 
 /// Returns the jobs among `jobs` that are queued and start after `id`, a job, or after its array.
 /// An array among them is named once.

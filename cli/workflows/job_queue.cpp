@@ -140,12 +140,11 @@ void end_forgotten(Services& services, const state::Job& job) {
       end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
 }
 
-/// Returns what a queued job waits for; nothing for a damaged record. `around` are the jobs that
-/// decide its turn.
-std::vector<std::string> waits_among(const state::Job& job,
-                                     const std::vector<launcher::NodeSlots>& nodes,
-                                     const std::vector<state::Job>& around) try {
-  return launcher::turn_of(job, nodes, around).waits_for;
+/// Returns the turn of a queued job; that of one that may start for a damaged record. `around` are
+/// the jobs that decide its turn.
+launcher::Turn turn_among(const state::Job& job, const std::vector<launcher::NodeSlots>& nodes,
+                          const std::vector<state::Job>& around) try {
+  return launcher::turn_of(job, nodes, around);
 } catch (const Error&) {
   return {};
 }
@@ -157,12 +156,14 @@ bool has_no_cluster(Services& services, const state::Job& job) {
   return !cluster || cluster->state == state::ClusterState::deleting;
 }
 
-/// Puts the jobs that hold the cores and GPUs which a waiting job needs into its record. Returns
-/// false if they are there.
-bool put_holders(state::Job& job, const std::vector<std::string>& holders) {
-  if (job.record->part_holders == holders) return false;
+/// Puts the jobs that hold the cores and GPUs which a waiting job needs into its record, from that
+/// of the job as it would begin. Returns false if they are there.
+bool put_holders(state::Job& job, const launcher::JobRecord& begun) {
+  if (job.record->part_holders == begun.part_holders && job.record->part_ends == begun.part_ends)
+    return false;
   launcher::JobRecord record = *job.record;
-  record.part_holders = holders;
+  record.part_holders = begun.part_holders;
+  record.part_ends = begun.part_ends;
   job.record = std::move(record);
   return true;
 }
@@ -200,15 +201,15 @@ Look look(Services& services, const state::Job& job,
   return seen;
 }
 
-/// Starts the job on record if it is its turn. Returns what it waits for otherwise. Many jobs may
-/// wait: one whose turn it is not takes no lock of the database.
-std::vector<std::string> begin_if_possible(Services& services, state::Job& job,
-                                           std::span<const launcher::NodeTopology> topologies) {
+/// Starts the job on record if it is its turn, which is returned. Many jobs may wait: one whose
+/// turn it is not takes no lock of the database.
+launcher::Turn begin_if_possible(Services& services, state::Job& job,
+                                 std::span<const launcher::NodeTopology> topologies) {
   Look seen = look(services, job, topologies);
   const auto has_other_holders = [&] {
-    return !topologies.empty() && put_holders(seen.stored, seen.begun.record->part_holders);
+    return !topologies.empty() && put_holders(seen.stored, *seen.begun.record);
   };
-  if (seen.still_waits() && !has_other_holders()) return seen.turn.waits_for;
+  if (seen.still_waits() && !has_other_holders()) return seen.turn;
   services.store().atomically([&] {
     seen = look(services, job, topologies);
     if (seen.is_ended || seen.has_lost_cluster || !seen.turn.never.empty()) return;
@@ -232,7 +233,7 @@ std::vector<std::string> begin_if_possible(Services& services, state::Job& job,
     throw Error(ErrorKind::remote, "job " + job.id + ": " + seen.turn.never);
   }
   if (seen.turn.waits_for.empty()) job = std::move(seen.begun);
-  return seen.turn.waits_for;
+  return seen.turn;
 }
 
 }  // namespace
@@ -256,20 +257,19 @@ launcher::Turn turn_now(Services& services, const state::Job& job) {
   return recorded_turn(services, job);
 }
 
-std::vector<std::vector<std::string>> waits_of(Services& services,
-                                               const std::vector<state::Job>& jobs) {
-  std::vector<std::vector<std::string>> waits(jobs.size());
+std::vector<launcher::Turn> turns_of(Services& services, const std::vector<state::Job>& jobs) {
+  std::vector<launcher::Turn> turns(jobs.size());
   std::map<state::ClusterId, std::vector<std::size_t>> queued;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].state == JobState::queued) queued[jobs[i].cluster].push_back(i);
-  if (queued.empty()) return waits;
+  if (queued.empty()) return turns;
   for (const auto& [cluster, indexes] : queued) {
     const auto around = jobs_that_count(services, cluster, {});
     const auto nodes = slots_now(services, cluster);
     for (const std::size_t i : indexes)
-      waits[i] = waits_among(jobs[i], nodes, around);
+      turns[i] = turn_among(jobs[i], nodes, around);
   }
-  return waits;
+  return turns;
 }
 
 std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster) {
@@ -290,8 +290,12 @@ void give_parts(Services& services, state::Job& job,
                 std::span<const launcher::NodeTopology> topologies) {
   if (topologies.empty()) return;
   launcher::JobRecord record = *job.record;
-  record.part_holders = launcher::bind_ranks(record.placement, topologies, record.spec.per,
-                                             held_now(services, job.cluster), record.spec.sharing);
+  const launcher::RankUnit unit = record.spec.per;
+  const std::vector<launcher::HeldParts> held = held_now(services, job.cluster);
+  record.part_holders =
+      launcher::bind_ranks(record.placement, topologies, unit, held, record.spec.sharing);
+  record.part_ends =
+      launcher::part_ends_needed(record.placement, topologies, unit, held, record.part_holders);
   job.record = std::move(record);
 }
 
@@ -300,14 +304,14 @@ void note_holders(Services& services, state::Job& job,
   if (topologies.empty()) return;
   state::Job begun = job;
   give_parts(services, begun, topologies);
-  put_holders(job, begun.record->part_holders);
+  put_holders(job, *begun.record);
 }
 
 void wait_for_turn(Services& services, state::Job& job,
                    std::span<const launcher::NodeTopology> topologies) {
   std::string shown;
   std::string silence;  // As it is on record.
-  std::vector<std::string> waits_for;
+  launcher::Turn turn;
   state::StoreVersion seen;
   Clock::time_point look_again{};
   QueueQuestions questions(services);
@@ -319,16 +323,16 @@ void wait_for_turn(Services& services, state::Job& job,
     }
     const state::StoreVersion version = services.store().version();
     if (version != seen || services.clock().now() >= look_again) {
-      waits_for = begin_if_possible(services, job, topologies);
-      if (waits_for.empty()) return services.messages().end_progress();
+      turn = begin_if_possible(services, job, topologies);
+      if (turn.waits_for.empty()) return services.messages().end_progress();
       seen = version;
       look_again = services.clock().now() + kLookAnyway;
     }
-    const std::string text = "job " + job.id + " waits for " + joined(waits_for) +
-                             (silence.empty() ? "" : "; ") + silence;
+    const std::string text =
+        "job " + job.id + " waits for " + words_for(turn) + (silence.empty() ? "" : "; ") + silence;
     if (text != std::exchange(shown, text)) services.messages().progress(text);
     if (services.cancel().requested()) continue;
-    if (std::string now = questions.ask_about(waits_for); now != silence) {
+    if (std::string now = questions.ask_about(turn.waits_for); now != silence) {
       silence = std::move(now);
       launcher::note_wait(services.store(), job.id, silence);
     }

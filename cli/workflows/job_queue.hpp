@@ -31,10 +31,9 @@ std::optional<launcher::PlaceChoice> choice_among(const std::vector<state::Node>
 /// now. Records the end of waiting jobs whose fastgpu has ended.
 launcher::Turn turn_now(Services& services, const state::Job& job);
 
-/// Returns what each of the jobs waits for, in their order: the ids of jobs and arrays. Nothing for
-/// a job that is not queued, and for a damaged record.
-std::vector<std::vector<std::string>> waits_of(Services& services,
-                                               const std::vector<state::Job>& jobs);
+/// Returns the turns of the jobs, in their order. A job that is not queued waits for nothing, and
+/// neither does one with a damaged record.
+std::vector<launcher::Turn> turns_of(Services& services, const std::vector<state::Job>& jobs);
 
 /// Returns the cores and GPUs that running jobs of a cluster have for themselves.
 std::vector<launcher::HeldParts> held_now(Services& services, const state::ClusterId& cluster);

@@ -280,6 +280,7 @@ JobRecord parse_job_record(const std::string& text) try {
   record.spec.at_end = object.value("at_end", std::vector<std::string>());
   record.restarts = object.value("restarts", 0);
   record.part_holders = object.value("part_holders", std::vector<std::string>());
+  record.part_ends = parse_ends_needed(object.value("part_ends", "all"));
   record.choice = parse_choice(object);
   if (record.placement.empty()) throw Error(ErrorKind::remote, "the job's record has no nodes");
   return record;
@@ -387,6 +388,7 @@ std::string record_text_of(const JobRecord& record) {
   if (!record.spec.at_end.empty()) object["at_end"] = record.spec.at_end;
   if (record.restarts > 0) object["restarts"] = record.restarts;
   if (!record.part_holders.empty()) object["part_holders"] = record.part_holders;
+  if (record.part_ends != EndsNeeded::all) object["part_ends"] = to_string(record.part_ends);
   if (record.choice) object["choice"] = to_choice(*record.choice);
   put_engine(object, record);
   put_end(object, record);

@@ -34,6 +34,9 @@ enum class Crowding : std::uint8_t {
   allowed
 };  ///< Whether there may be more ranks than slots.
 
+/// How many of some jobs must end before another one can begin.
+enum class EndsNeeded : std::uint8_t { all, some, one };
+
 /// Whether the outputs of a job are on the machine of the fastgpu that copies them after its end.
 enum class Outputs : std::uint8_t {
   none,        ///< It copies nothing.
@@ -220,6 +223,7 @@ struct JobRecord {
   Outputs outputs = Outputs::none;
   /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
   std::vector<std::string> part_holders{};
+  EndsNeeded part_ends = EndsNeeded::all;  ///< How many of these must end.
   /// The nodes on which it may begin, while it waits: `placement` is where it would go if all of
   /// them were free. Absent for a job whose placement is final, and once it has begun.
   std::optional<PlaceChoice> choice{};

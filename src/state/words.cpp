@@ -67,6 +67,11 @@ constexpr std::array<Word<Outputs>, 4> kOutputsWords = {{
     {Outputs::incomplete, "incomplete"},
 }};
 
+constexpr std::array<Word<EndsNeeded>, 3> kEndsWords = {{
+    {EndsNeeded::all, "all"},
+    {EndsNeeded::some, "some"},
+    {EndsNeeded::one, "one"},
+}};
 constexpr std::array<Word<RankUnit>, 5> kRankUnitWords = {{
     {RankUnit::none, "none"},
     {RankUnit::core, "core"},
@@ -109,6 +114,9 @@ std::string_view to_string(JobState state) {
 std::string_view to_string(Launcher launcher) {
   return word_of(kLauncherWords, launcher);
 }
+std::string_view to_string(EndsNeeded ends) {
+  return word_of(kEndsWords, ends);
+}
 std::string_view to_string(RankUnit unit) {
   return word_of(kRankUnitWords, unit);
 }
@@ -141,6 +149,9 @@ JobState parse_job_state(std::string_view word) {
 
 Launcher parse_launcher(std::string_view word) {
   return state_of<Launcher>(kLauncherWords, "launcher", word);
+}
+EndsNeeded parse_ends_needed(std::string_view word) {
+  return state_of<EndsNeeded>(kEndsWords, "number of ends", word);
 }
 RankUnit parse_rank_unit(std::string_view word) {
   return state_of<RankUnit>(kRankUnitWords, "rank unit", word);

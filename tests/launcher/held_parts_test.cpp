@@ -212,6 +212,22 @@ TEST_CASE("a node whose own cores are in use by its neighbours takes free ones o
   CHECK(placement[0].cpus == Lists{"1", "2"});
 }
 
+TEST_CASE("a job needs the end of one, of some or of all of those that hold its GPUs") {
+  const std::vector<NodeTopology> nodes = {{{"a"}, gpu_machine()}};
+  const auto needed = [&](int ranks, const std::vector<HeldParts>& held) {
+    std::vector<NodeRanks> placement = {{.node = {"a"}, .count = ranks}};
+    const Ids holders = bind_ranks(placement, nodes, RankUnit::gpu, held);
+    return part_ends_needed(placement, nodes, RankUnit::gpu, held, holders);
+  };
+  const std::vector<HeldParts> halves = {{.job = "x", .node = {"a"}, .gpus = {0, 1, 2, 3}},
+                                         {.job = "y", .node = {"a"}, .gpus = {4, 5, 6, 7}}};
+  CHECK(needed(4, halves) == EndsNeeded::one);
+  CHECK(needed(8, halves) == EndsNeeded::all);
+  const std::vector<HeldParts> uneven = {{.job = "x", .node = {"a"}, .gpus = {0, 1, 2, 3, 4, 5, 6}},
+                                         {.job = "y", .node = {"a"}, .gpus = {7}}};
+  CHECK(needed(4, uneven) == EndsNeeded::some);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -167,6 +167,58 @@ TEST_CASE("a job with a choice waits for all jobs that may make room for it") {
   CHECK(waits(jobs, "waits") == Ids{"a", "b"});
 }
 
+/// Returns what messages say that the job waits for.
+std::string words(const std::vector<Job>& jobs, const std::string& id) {
+  for (const Job& one : jobs)
+    if (one.id == id) return words_for(turn_of(one, kNodes, jobs));
+  return "it is not there";
+}
+
+TEST_CASE("a job that needs the end of one job, whichever it is, does not wait for all") {
+  const auto running = [](int of_a, int of_b) {
+    return std::vector<Job>{chooser("waits", 3), job("b", JobState::running, 0, of_b),
+                            job("a", JobState::running, of_a, 0)};
+  };
+  CHECK(words(running(4, 4), "waits") == "one of a, b");
+  CHECK(words({job("waits", JobState::queued, 4, 0), job("b", JobState::running, 2, 0),
+               job("a", JobState::running, 1, 0)},
+              "waits") == "b, a");
+  CHECK(words({chooser("waits", 8), job("b", JobState::running, 0, 4),
+               job("a", JobState::running, 4, 0)},
+              "waits") == "a, b");
+  CHECK(words({chooser("waits", 4), job("c", JobState::running, 0, 2),
+               job("b", JobState::running, 0, 2), job("a", JobState::running, 4, 0)},
+              "waits") == "some of a, c, b");
+}
+
+TEST_CASE("jobs that are ahead, or that it starts after, are named beside those that have slots") {
+  const std::vector<Job> behind = {chooser("young", 4), chooser("old", 4),
+                                   job("b", JobState::running, 0, 4),
+                                   job("a", JobState::running, 4, 0)};
+  CHECK(words(behind, "old") == "one of a, b");
+  CHECK(words(behind, "young") == "old, a, b");
+  Job after = chooser("after", 4);
+  JobRecord record = *after.record;
+  record.spec.after = {"before"};
+  after.record = record;
+  const std::vector<Job> jobs = {after, job("b", JobState::running, 0, 4),
+                                 job("a", JobState::running, 3, 0),
+                                 job("before", JobState::running, 1, 0)};
+  CHECK(words(jobs, "after") == "before, one of a, b");
+}
+
+TEST_CASE("a job waits for as many of those that hold its GPUs as its record has it") {
+  Job own = job("own", JobState::queued, 1, 0);
+  JobRecord record = *own.record;
+  record.part_holders = {"a", "b"};
+  record.part_ends = EndsNeeded::one;
+  own.record = record;
+  const std::vector<Job> jobs = {own, job("b", JobState::running, 1, 0),
+                                 job("a", JobState::running, 1, 0)};
+  CHECK(words(jobs, "own") == "one of b, a");
+  CHECK(words({own, jobs[1]}, "own") == "b");
+}
+
 TEST_CASE("a large job keeps the nodes that it waits for, and small ones pass it elsewhere") {
   const std::vector<NodeSlots> nodes = {{{"n-0"}, 4}, {{"n-1"}, 4}, {{"n-2"}, 4}};
   const auto choosing = [&](const std::string& id, int first, int second) {

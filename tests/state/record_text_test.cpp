@@ -366,9 +366,11 @@ TEST_CASE("the request that lists show is the same from the text of a record and
 TEST_CASE("the jobs that hold what a waiting job needs are on record") {
   JobRecord record{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"demo-0"}, 0, 1}}};
   record.part_holders = {"a-1", "b-2"};
+  record.part_ends = EndsNeeded::one;
   Job job{.id = "train-1", .cluster = {"0badcafe"}, .reason = ""};
   read_record_text(job, record_text_of(record));
   CHECK(job.record->part_holders == record.part_holders);
+  CHECK(job.record->part_ends == record.part_ends);
 }
 
 TEST_CASE("the nodes among which a waiting job is placed are on record") {

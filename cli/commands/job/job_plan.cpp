@@ -68,7 +68,7 @@ void show_drawing(Context& context, const RemoteTarget& target, const NewJob& pl
     drawn.push_back({"job " + parts.job, parts.node, parts.cpus, parts.gpus});
   context.ui().data(launcher::draw_placement(planned.record.placement, target.topologies, drawn));
   if (!planned.turn.waits_for.empty())
-    context.ui().note("the job would wait for " + joined(planned.turn.waits_for) +
+    context.ui().note("the job would wait for " + words_for(planned.turn) +
                       ", and its ranks get their cores and GPUs when it begins");
 }
 

@@ -85,7 +85,7 @@ int wait_in_background(Context& context, const RunJobOptions& options) {
   context.set_job(id);
   const auto job = context.store().find_job(id);
   if (!job) throw Error(ErrorKind::internal, "the job of the queue is not on record: " + id);
-  const std::string names = joined(turn_now(context, *job).waits_for);
+  const std::string names = words_for(turn_now(context, *job));
   if (!names.empty()) context.ui().note("job " + id + " waits for " + names);
   return show_detached(context, *job);
 }

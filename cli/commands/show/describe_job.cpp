@@ -1,6 +1,5 @@
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/show/job_description.hpp"
@@ -11,10 +10,11 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns the jobs that a queued one waits for; none for any other, and for a damaged record.
-std::vector<std::string> jobs_before(Context& context, const state::Job& job) try {
+/// Returns the turn of a queued job. Any other waits for nothing, and neither does one with a
+/// damaged record.
+launcher::Turn turn_if_queued(Context& context, const state::Job& job) try {
   if (job.state != state::JobState::queued) return {};
-  return turn_now(context, job).waits_for;
+  return turn_now(context, job);
 } catch (const Error&) {
   return {};
 }
@@ -29,11 +29,11 @@ Action make_describe_job_command(Arguments& arguments) {
     fields["cluster"] = found.cluster;
     const auto now = std::chrono::system_clock::now();
     fields["duration_seconds"] = duration_of(found.job, now).count();
-    const auto before = jobs_before(context, found.job);
-    fields["waits_for"] = before;
+    const launcher::Turn turn = turn_if_queued(context, found.job);
+    fields["waits_for"] = turn.waits_for;
     fields["logs"] = place_of_logs(found.job);
     View view = view_of_one("job", fields, found.job.id);
-    view.described = description_of(found, before, now);
+    view.described = description_of(found, words_for(turn), now);
     context.ui().show(view);
     return 0;
   };

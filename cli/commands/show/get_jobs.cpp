@@ -15,9 +15,9 @@ void add_waits(Context& context, std::vector<JobAndCluster>& shown) {
   std::vector<state::Job> jobs;
   for (const JobAndCluster& one : shown)
     jobs.push_back(one.job);
-  auto waits = waits_of(context, jobs);
+  auto turns = turns_of(context, jobs);
   for (std::size_t i = 0; i < shown.size(); ++i)
-    shown[i].waits_for = std::move(waits[i]);
+    shown[i].turn = std::move(turns[i]);
 }
 
 void show_document(Context& context, std::vector<JobAndCluster> jobs) {

@@ -180,15 +180,14 @@ std::string place_of_logs(const state::Job& job) {
   }
 }
 
-Json description_of(const JobAndCluster& shown, const std::vector<std::string>& before,
-                    TimePoint now) {
+Json description_of(const JobAndCluster& shown, const std::string& waits_for, TimePoint now) {
   const state::Job& job = shown.job;
   Json out;
   out["id"] = job.id;
   put_line(out, "cluster", shown.cluster);
   out["state"] = state_word(job);
   if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
-  put_line(out, "waits for", joined(before));
+  put_line(out, "waits for", waits_for);
   put_line(out, "reason", job.reason);
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);

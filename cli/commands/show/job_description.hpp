@@ -10,9 +10,8 @@
 namespace fastgpu::cli {
 
 /// Returns the description of a job, with its times, its ranks on each node, and the place of its
-/// logs. `before`: the ids of the jobs and arrays that it waits for.
-Json description_of(const JobAndCluster& shown, const std::vector<std::string>& before,
-                    state::TimePoint now);
+/// logs. `waits_for`: what it waits for, in words; empty for nothing.
+Json description_of(const JobAndCluster& shown, const std::string& waits_for, state::TimePoint now);
 
 /// Returns the place of the logs: "~/.fastgpu/jobs/train-1 on demo-[0-1]".
 std::string place_of_logs(const state::Job& job);

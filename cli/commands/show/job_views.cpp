@@ -117,7 +117,7 @@ std::string duration_cell(const state::JobLine& line, state::TimePoint now) {
 
 /// Returns why the job ended, or what it waits for.
 std::string reason_cell(const JobRow& job) {
-  std::string text = job.waits_for.empty() ? "" : "waits for " + joined(job.waits_for);
+  std::string text = job.waits_for.empty() ? "" : "waits for " + job.waits_for;
   if (!job.line.reason.empty()) append_item(text, job.line.reason, "; ");
   return text;
 }
@@ -132,7 +132,7 @@ Json item_of(const JobAndCluster& shown, state::TimePoint now) {
   Json item = cli::to_json(shown.job);
   item["cluster"] = shown.cluster;
   item["duration_seconds"] = cli::duration_of(shown.job, now).count();
-  if (shown.waits_for) item["waits_for"] = *shown.waits_for;
+  if (shown.turn) item["waits_for"] = shown.turn->waits_for;
   return item;
 }
 
@@ -150,7 +150,7 @@ JobRow row_of(const JobAndCluster& shown) {
                    .request = request_in(job)},
           .state = state_word(job),
           .cluster = shown.cluster,
-          .waits_for = shown.waits_for.value_or(std::vector<std::string>())};
+          .waits_for = shown.turn ? words_for(*shown.turn) : ""};
 }
 
 JobTable::JobTable(state::TimePoint now, JobColumns columns) : now_(now), columns_(columns) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/ui/view.hpp"
+#include "launcher/queue.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::cli {
@@ -27,8 +28,7 @@ std::chrono::seconds duration_of(const state::Job& job, state::TimePoint now);
 struct JobAndCluster {
   state::Job job;
   std::string cluster;
-  /// The jobs that a queued job waits for; absent if they are unknown.
-  std::optional<std::vector<std::string>> waits_for{};
+  std::optional<launcher::Turn> turn{};  ///< The turn of a queued job; absent if it is unknown.
 };
 /// A view has all of its parts, or its document alone, which needs no table unless it is sorted.
 enum class ViewParts : std::uint8_t { all, document };
@@ -40,7 +40,7 @@ struct JobRow {
   state::JobLine line;
   std::string_view state;  ///< See state_word().
   std::string cluster;
-  std::vector<std::string> waits_for{};  ///< See JobAndCluster.
+  std::string waits_for{};  ///< What it waits for: "first-1, one of a-1, b-1"; may be empty.
 };
 JobRow row_of(const JobAndCluster& shown);
 

@@ -185,9 +185,9 @@ class JobsOfTable {
     std::vector<state::Job> jobs;
     for (const JobAndCluster& shown : queued_)
       jobs.push_back(shown.job);
-    auto waits = waits_of(context_, jobs);
+    auto turns = turns_of(context_, jobs);
     for (std::size_t i = 0; i < queued_.size(); ++i) {
-      queued_[i].waits_for = std::move(waits[i]);
+      queued_[i].turn = std::move(turns[i]);
       table_.replace(places_[i], row_of(queued_[i]));
     }
   }

@@ -279,6 +279,19 @@ def test_the_wide_table_of_jobs_has_their_size_their_program_and_what_they_wait_
     assert_equal((waits["started"], waits["duration_seconds"]), (None, 0))
 
 
+def test_a_job_that_any_end_gives_room_to_waits_for_one_of_the_others(user):
+    name = user.two_nodes()
+    detached(user, name, "one", 1, ["sleep", "600"])
+    detached(user, name, "two", 1, ["sleep", "600"])
+    shown = user.run(*job_words(name, 1, ["true"], "third", "--detach"))
+    assert_in("job third-1 waits for one of one-1, two-1", shown.err)
+    assert_in("one of one-1, two-1", user.run("describe", "job", "third").out.decode())
+    assert_in("waits for one of one-1, two-1", user.run("get", "jobs", "-o", "wide").out.decode())
+    user.run("cancel", "job", "two")
+    user.run("wait", "job", "third", timeout=60)
+    user.run("cancel", "job", "one")
+
+
 def test_a_queued_job_that_is_given_up_by_two_signals_is_cancelled(user):
     name = user.two_nodes()
     stays = ["sh", "-c", "trap '' TERM; while :; do sleep 0.2; done"]

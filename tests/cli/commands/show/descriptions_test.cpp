@@ -390,7 +390,7 @@ TEST_CASE("a job that waits shows what for, and why the end of that is unknown")
                       .created = kNow},
              .state = "queued",
              .cluster = "demo",
-             .waits_for = {"first-1"}});
+             .waits_for = "first-1"});
   CHECK(std::move(table).take().table.rows.at(0).back().text ==
         "waits for first-1; the nodes of job first-1 do not answer: no connection");
 }
