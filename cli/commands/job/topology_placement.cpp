@@ -2,15 +2,44 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "cli/workflows/name_folding.hpp"
 #include "launcher/binding.hpp"
 #include "launcher/topologies.hpp"
 #include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
+namespace {
+
+/// Throws ErrorKind::usage if a node has no place for a rank.
+void require_places(const RemoteTarget& target,
+                    const std::vector<std::vector<launcher::RankPart>>& places,
+                    launcher::RankUnit unit) {
+  std::vector<std::string> without, with;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    (places[i].empty() ? without : with).push_back(target.nodes[i].name.value);
+  if (!without.empty()) throw no_places(unit, target.cluster.name, without, with);
+}
+
+}  // namespace
+
+Error no_places(launcher::RankUnit unit, const ClusterName& cluster,
+                std::span<const std::string> without, std::span<const std::string> with) {
+  const bool is_gpu = unit == launcher::RankUnit::gpu;
+  const std::string word(state::to_string(unit));
+  std::string text = "run job: --per " + word + ": " + fold_names(without) +
+                     (without.size() == 1 ? " has no " : " have no ") +
+                     (is_gpu ? "NVIDIA GPU" : word);
+  if (!with.empty())
+    text += ": take the other nodes (--cluster '" + cluster.value + "/" + fold_names(with) + "')";
+  else if (is_gpu)
+    text += ": leave --per out, or give each rank a core of its own (--per core)";
+  return {ErrorKind::usage, text};
+}
 
 void read_topologies(Context& context, RemoteTarget& target, const launcher::JobSpec& spec) {
   if (spec.per == launcher::RankUnit::none) return;
@@ -23,13 +52,11 @@ void read_topologies(Context& context, RemoteTarget& target, const launcher::Job
     for (launcher::NodeTopology& node : target.topologies)
       node.topology.boot_id = launcher::kThisMachine;
   const auto places = launcher::places_of_nodes(target.topologies, spec.per);
+  require_places(target, places, spec.per);
   const std::string unit(state::to_string(spec.per));
   for (std::size_t i = 0; i < places.size(); ++i) {
     state::Node& node = target.nodes[i];
     const auto count = static_cast<int>(places[i].size());
-    if (count == 0)
-      throw Error(ErrorKind::usage,
-                  "run job: --per " + unit + ": " + node.name.value + " has no " + unit);
     const bool is_counted = spec.ranks || spec.per_node;
     if (count > node.slots && !is_counted && spec.crowding == launcher::Crowding::refused)
       throw Error(ErrorKind::usage,

@@ -125,7 +125,7 @@ def test_a_rank_without_a_unit_uses_all_of_its_node(user):
 def test_what_does_not_fit_is_refused(user):
     name = user.two_nodes()
     words = ("run", "job", "-c", name, "--per")
-    user.refused([*words, "gpu", "--", "true"], 2, "has no gpu")
+    user.refused([*words, "gpu", "--", "true"], 2, "NVIDIA GPU: leave --per out", "(--per core)")
     user.refused([*words, "cores", "--", "true"], 2, "core")
     user.refused([*words, "core", "--launcher", "torchrun", "--", "true"], 2, "torchrun")
     user.refused([*words, "core", "-np", "99", "--", "true"], 2, "slots")
