@@ -38,11 +38,13 @@ struct LogRequest {
 /// The result of asking an engine once about a job.
 struct JobGlance {
   std::optional<JobOutcome> outcome{};  ///< Absent while the job has not ended, as far as known.
-  bool is_unknown = false;              ///< The engine has answered, and has no such job.
-  std::string silence{};                ///< Why the nodes did not answer; empty if they did.
-  bool waits = false;                   ///< The job waits in the engine's own queue.
-  std::string reason{};                 ///< Why it waits; empty if it does not.
-  std::string nodes{};                  ///< The nodes that the engine has chosen.
+  /// The time on our clock at which it ended, to about a second; absent if that is not known.
+  std::optional<state::TimePoint> ended{};
+  bool is_unknown = false;  ///< The engine has answered, and has no such job.
+  std::string silence{};    ///< Why the nodes did not answer; empty if they did.
+  bool waits = false;       ///< The job waits in the engine's own queue.
+  std::string reason{};     ///< Why it waits; empty if it does not.
+  std::string nodes{};      ///< The nodes that the engine has chosen.
   std::string engine_id{};  ///< The engine's own name for the job; empty if it is not known.
 };
 

@@ -392,6 +392,13 @@ std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset
   return ended - *offset;
 }
 
+std::optional<state::TimePoint> last_end(const JobReport& report) {
+  if (report.ranks.empty()) return std::nullopt;
+  const auto last = std::ranges::max(report.ranks, {}, &agent::RankEnd::ended).ended;
+  return state::TimePoint(
+      std::chrono::duration_cast<state::TimePoint::duration>(std::chrono::nanoseconds(last)));
+}
+
 JobOutcome decide(const JobReport& report) {
   JobOutcome outcome = outcome_of(report);
   outcome.full_disks = report.full_disks;

@@ -74,6 +74,9 @@ struct JobOutcome {
 /// the time that the message took.
 std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset);
 
+/// Returns the time on our clock at which the last rank ended; absent if none has reported its end.
+std::optional<state::TimePoint> last_end(const JobReport& report);
+
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
 /// nodes, which on_our_clock has corrected: ranks that ended on request are collateral, and so are
 /// those that blame another one, unless all do. It is 124 for a timeout and for a hang, 130 for a

@@ -123,7 +123,7 @@ class MpirunEngine final : public JobEngine {
   JobGlance glance(const std::string& id, const JobRecord& job, Asking how) override {
     FollowingOptions options;
     options.needs_begin = true;
-    options.keeps_connections = true;  // `cancel job` looks first, and then stops the job.
+    options.keeps_connections = true;  // `cancel job` stops the job over the same ones.
     options.agent = options_.agent;
     options.supervisor = job.placement.front().node;
     JobMembers members = nodes_.members_of(job.placement);
@@ -132,7 +132,8 @@ class MpirunEngine final : public JobEngine {
                         commands(id), limit_of(how, kGlance), options);
     if (!report.launcher) return {.is_unknown = report.is_unknown, .silence = report.silence};
     if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
-    return {.outcome = outcome_of(std::move(report), job)};
+    const auto ended = last_end(report);
+    return {.outcome = outcome_of(std::move(report), job), .ended = ended};
   }
 
   /// Waits at the first node alone: its supervisor ends last.

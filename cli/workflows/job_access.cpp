@@ -293,31 +293,33 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
 }
 
-SeenJob look_at_job(Services& services, const state::Job& job, launcher::Asking how) {
-  if (launcher::has_ended(job)) return {job};
+std::optional<state::Job> job_by_records(Services& services, const state::Job& job) {
+  if (launcher::has_ended(job)) return job;
   state::Job now = job;
   if (job.state == state::JobState::queued) {
     if (JobOwner(services.state_directory(), job.id).held())
       lose(services, now, "the fastgpu that queued it has ended");
-    return {now};
+    return now;
   }
-  std::string silence;
-  if (is_in_kubernetes(job)) {
-    silence = ask_engine(services, {}, now, how);
-    return {now, silence};
-  }
+  if (is_in_kubernetes(job)) return std::nullopt;
   if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
     note_undone(services, job, *outcome);
     launcher::mark_ended(services.store(), now, *outcome);
-    return {now};
+    return now;
   }
   const auto cluster = services.store().find_cluster(job.cluster);
-  if (!cluster || (cluster->state != state::ClusterState::running &&
-                   cluster->state != state::ClusterState::degraded))
-    return {now};
-  if (is_restarted_by_its_owner(services, job)) return {now};
-  silence = ask_engine(services, *cluster, now, how);
-  return {now, silence};
+  const bool runs = cluster && (cluster->state == state::ClusterState::running ||
+                                cluster->state == state::ClusterState::degraded);
+  if (!runs || is_restarted_by_its_owner(services, job)) return now;
+  return std::nullopt;
+}
+
+SeenJob look_at_job(Services& services, const state::Job& job, launcher::Asking how) {
+  if (auto known = job_by_records(services, job)) return {std::move(*known)};
+  state::Job now = job;
+  const auto cluster = services.store().find_cluster(job.cluster);
+  std::string silence = ask_engine(services, cluster.value_or(state::Cluster{}), now, how);
+  return {std::move(now), std::move(silence)};
 }
 
 state::Job refresh_job(Services& services, const state::Job& job) {

@@ -96,6 +96,10 @@ struct SeenJob {
   std::string silence{};  ///< Why its nodes did not answer; empty if they did, or were not asked.
 };
 
+/// Returns the job as the records alone have it, if they decide about it: it has ended, it waits,
+/// or its nodes do not run. Absent if its engine has to be asked. Records an end that it finds.
+std::optional<state::Job> job_by_records(Services& services, const state::Job& job);
+
 /// Asks the engine about an unfinished job. If the job has ended, or its cluster is stopped or
 /// deleted, records this.
 SeenJob look_at_job(Services& services, const state::Job& job,

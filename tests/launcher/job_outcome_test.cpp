@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 namespace fastgpu::launcher {
 namespace {
 
@@ -158,6 +160,15 @@ TEST_CASE("a full disk is reported of a job that ends well, too") {
   seen.full_disks = {{{"demo-1"}, "/jobs/x-1/ranks"}};
   CHECK(decide(seen).state == JobState::succeeded);
   CHECK(decide(seen).full_disks.size() == 1);
+}
+
+TEST_CASE("a job has ended once its last rank has") {
+  JobReport report;
+  CHECK_FALSE(last_end(report));
+  report.ranks.resize(2);
+  report.ranks[0].ended = 7'000'000'000;
+  report.ranks[1].ended = 5'000'000'000;
+  CHECK(last_end(report) == state::TimePoint(std::chrono::seconds(7)));
 }
 
 TEST_CASE("a clock that is minutes apart is corrected, and what may be a slow message is not") {

@@ -1,5 +1,7 @@
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counted.hpp"
@@ -12,6 +14,7 @@
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "launcher/job_outcome.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
 
@@ -27,38 +30,83 @@ int show_job(Context& context, const state::Job& job, const std::string& sentenc
   return 0;
 }
 
-/// Stops a job on its nodes and records its end. Nodes that are off are no failure. A job that is
-/// started again may be waiting for a lost node: it ends without an answer of that node.
-void stop_running(Context& context, OpenJob& open) {
+/// Returns true for a job that is stopped without a look at it first, which would cost a round trip
+/// to each node: a stop does nothing to a job that has ended, and a look behind it finds when that
+/// was. Processes that a job leaves behind may be kept, so that its end has to be known; and so it
+/// has for a scheduler.
+bool is_stopped_at_once(const state::Job& job) {
+  const launcher::JobSpec& spec = job.record->spec;
+  return job.state == state::JobState::running && spec.engine == launcher::EngineKind::mpirun &&
+         spec.leftovers == launcher::Leftovers::ended;
+}
+
+/// Looks for the end of a job before it is stopped, if it has to be known by then.
+state::Job look_before_stop(Context& context, const state::Job& job) {
+  if (!is_stopped_at_once(job)) return refresh_job(context, job);
+  return job_by_records(context, job).value_or(job);
+}
+
+/// Returns the outcome of a job that ended by itself before it was stopped, at `stopped`; absent
+/// for any other.
+std::optional<launcher::JobOutcome> earlier_outcome(launcher::JobEngine& engine,
+                                                    const OpenJob& open, state::TimePoint stopped) {
+  if (!is_stopped_at_once(open.job)) return std::nullopt;
+  auto seen = engine.glance(open.run(), open.record, launcher::Asking::briefly);
+  const bool is_ours = !seen.outcome || seen.outcome->state == state::JobState::cancelled ||
+                       (seen.ended && *seen.ended >= stopped);
+  return is_ours ? std::nullopt : std::move(seen.outcome);
+}
+
+/// Records the end of a job that was stopped. `earlier` is that of one which had ended before.
+void record_end(Context& context, state::Job& job, std::optional<launcher::JobOutcome> earlier) {
+  if (earlier) note_undone(context, job, *earlier);
+  launcher::mark_ended(
+      context.store(), job,
+      earlier.value_or(launcher::JobOutcome{.state = state::JobState::cancelled,
+                                            .exit_code = exit_code(ErrorKind::interrupted),
+                                            .reason = "cancelled by the user"}));
+}
+
+/// Stops a job on its nodes and records its end. Returns false if it had ended by itself before.
+/// Nodes that are off are no failure. A job that is started again may be waiting for a lost node:
+/// it ends without an answer of that node.
+bool stop_running(Context& context, OpenJob& open) {
   const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);
   const bool is_restarted = is_restarted_by_its_owner(context, open.job);
+  const state::TimePoint stopped = std::chrono::system_clock::now();
   for (const auto& outcome : engine->stop(open.run(), open.record)) {
     if (outcome.ok()) continue;
     const Error why = outcome.error().during("stopping job " + open.job.id);
     if (!is_restarted && !is_off(context, open, outcome.host)) throw Error(why);
     context.ui().warn(why.what());
   }
-  launcher::mark_ended(context.store(), open.job,
-                       {.state = state::JobState::cancelled,
-                        .exit_code = exit_code(ErrorKind::interrupted),
-                        .reason = "cancelled by the user"});
+  // Its owner decides about a run that has ended, and may start the next one.
+  const auto earlier = is_restarted ? std::nullopt : earlier_outcome(*engine, open, stopped);
+  record_end(context, open.job, earlier);
   context.ui().end_progress();
+  return !earlier;
+}
+
+/// Shows a job that had ended before it was to be stopped.
+int show_earlier_end(Context& context, const state::Job& job) {
+  context.ui().note("job " + job.id +
+                    " has already ended: " + std::string(state::to_string(job.state)));
+  if (!context.ui().for_people()) context.ui().show(view_of_one("job", to_json(job), job.id));
+  return 0;
 }
 
 int cancel_one(Context& context, const JobOptions& options, const std::string& id) {
-  const state::Job job = refresh_job(context, find_job(context, id));
-  if (launcher::has_ended(job)) {  // Its cluster may be deleted.
-    context.ui().note("job " + job.id +
-                      " has already ended: " + std::string(state::to_string(job.state)));
-    if (!context.ui().for_people()) context.ui().show(view_of_one("job", to_json(job), job.id));
-    return 0;
-  }
+  const state::Job found = find_job(context, id);
+  const state::Job job =
+      options.dry_run ? refresh_job(context, found) : look_before_stop(context, found);
+  if (launcher::has_ended(job)) return show_earlier_end(context, job);  // Its cluster may be deleted.
   OpenJob open = open_job(context, id);
   open.job = job;
   if (options.dry_run)
     return show_job(context, open.job, "job " + open.job.id + " would be stopped");
-  if (!cancel_queued(context, open.job)) stop_running(context, open);
+  if (!cancel_queued(context, open.job) && !stop_running(context, open))
+    return show_earlier_end(context, open.job);
   return show_job(context, open.job, "cancelled job " + open.job.id);
 }
 
@@ -75,7 +123,7 @@ int cancel_array(Context& context, const JobOptions& options, const std::string&
     for (state::Job& job : jobs) {
       if (launcher::has_ended(job)) continue;
       const Outcome<void> outcome = attempt([&] {
-        job = refresh_job(context, job);
+        job = look_before_stop(context, job);
         if (launcher::has_ended(job)) return;
         OpenJob open = open_job(context, job.id);
         open.job = job;

@@ -89,6 +89,21 @@ def test_every_program_is_asked_and_has_time_to_save_its_work(user):
 
 
 @shared_cluster
+def test_a_job_that_ended_before_it_is_cancelled_keeps_its_own_end(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 2, ["sh", "-c", "exit $((RANK * 3))"], "over", "--detach"))
+    ended = ["sh", "-c", "grep -q . ~/.fastgpu/jobs/over-1/status"]
+    assert_true(
+        within(30, lambda: user.run("exec", f"{name}/0", "--", *ended, code=None).returncode == 0),
+        "it does not end",
+    )
+    done = user.run("cancel", "job", "over")
+    assert_in("job over-1 has already ended: failed", done.err)
+    shown = json.loads(user.run("describe", "job", "over", "-o", "json").out)
+    assert_equal((shown["state"], shown["exit_code"]), ("failed", 3))
+
+
+@shared_cluster
 def test_a_grace_is_an_upper_limit(user):
     name = user.two_nodes()
     program = "trap '' TERM; echo up; while :; do sleep 0.02; done"
