@@ -168,7 +168,7 @@ TEST_CASE("without a codec the state is saved within a step as well, such as one
   auto ranks = communicators_in_process(2, 20s);
   std::vector<int> wrong(2);
   run_ranks(ranks, [&](Communicator& comm) {
-    OrderedModel model(comm, "float32");
+    OrderedModel model(comm, "same");
     model.step(0);
     model.step(1);
     const SavedBytes between = model.exchange().saved_state();
