@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/join.hpp"
+
 namespace fastgpu::launcher {
 
 using state::JobState;
@@ -146,13 +148,20 @@ void note_wait(state::Store& store, const std::string& id, const std::string& re
 
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
   if (has_ended(job)) return;
-  const JobState before = std::exchange(job.state, outcome.state);
-  job.exit_code = outcome.exit_code;
-  job.reason = outcome.reason;
-  job.ended = std::chrono::system_clock::now();
-  note_end_in_record(job, outcome, before);
-  note_beginning(job, outcome);
-  store.update_job(job);
+  store.atomically([&] {
+    // Another process may have recorded the end since `job` was read.
+    if (auto recorded = store.find_job(job.id); recorded && has_ended(*recorded)) {
+      job = std::move(*recorded);
+      return;
+    }
+    const JobState before = std::exchange(job.state, outcome.state);
+    job.exit_code = outcome.exit_code;
+    job.reason = outcome.reason;
+    job.ended = std::chrono::system_clock::now();
+    note_end_in_record(job, outcome, before);
+    note_beginning(job, outcome);
+    store.update_job(job);
+  });
 }
 
 void note_outputs(state::Store& store, const std::string& id, state::Outputs outputs,

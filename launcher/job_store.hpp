@@ -28,7 +28,8 @@ void note_restart(state::Store& store, const std::string& id, const JobOutcome& 
 /// Records why a job that has not ended waits.
 void note_wait(state::Store& store, const std::string& id, const std::string& reason);
 
-/// Records the end, only once: a job that has ended keeps its first outcome.
+/// Records the end, only once: a job that has ended on record keeps its first outcome, which `job`
+/// has afterwards.
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
 /// Records whether the outputs of a job that has ended are here. `why` is the first one that is

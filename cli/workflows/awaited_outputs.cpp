@@ -10,7 +10,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{200};
+constexpr std::chrono::milliseconds kOutputsPause{200};
 
 /// Returns true if the outputs are awaited; false if the record cannot be read.
 bool are_awaited(const state::Job& job) try {
@@ -43,7 +43,7 @@ state::Job with_outputs(Services& services, const state::Job& ended,
     if (limit && services.clock().now() >= deadline)
       throw Error(ErrorKind::timeout, "job " + job.id + " has ended, and its outputs are still " +
                                           "being copied after " + to_string(*limit));
-    services.clock().sleep(kBetweenLooks);
+    services.clock().sleep(kOutputsPause);
   }
   return job;
 }

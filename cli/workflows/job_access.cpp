@@ -72,8 +72,27 @@ launcher::JobOutcome lost(const std::string& why) {
   return {.state = state::JobState::lost, .exit_code = 1, .reason = why};
 }
 
+/// Returns the job as it is on record once no process owns it; absent if one does, or if there is
+/// no such job. What was read before may be of a job that has begun or ended since, as its owner
+/// did.
+std::optional<state::Job> job_without_owner(Services& services, const std::string& id) {
+  const JobOwner owner(services.state_directory(), id);
+  return owner.held() ? services.store().find_job(id) : std::nullopt;
+}
+
 void lose(Services& services, state::Job& job, const std::string& why) {
   launcher::mark_ended(services.store(), job, lost(why));
+}
+
+/// Returns the job; one that was queued, and that no process owns any more, as it is on record now:
+/// a job that still waits there is lost.
+state::Job without_forgotten_wait(Services& services, const state::Job& job) {
+  if (job.state != state::JobState::queued) return job;
+  auto left = job_without_owner(services, job.id);
+  if (!left) return job;
+  if (left->state == state::JobState::queued)
+    lose(services, *left, "the fastgpu that queued it has ended");
+  return *left;
 }
 
 /// Says if the nodes of a cluster that is being deleted count as gone.
@@ -112,6 +131,15 @@ void end_cut_short(Services& services, launcher::JobEngine& engine, const std::s
                           : "nothing of it runs; " + job.reason);
 }
 
+/// Returns true if the process that was to start the job has ended before it had: neither the
+/// record nor the nodes know of a start.
+bool was_start_cut_short(Services& services, launcher::JobEngine& engine, const std::string& run,
+                         const state::Job& job, launcher::Asking how) {
+  const auto left = job_without_owner(services, job.id);
+  if (!left || left->state != state::JobState::starting) return false;
+  return engine.glance(run, *left->record, how).is_unknown;
+}
+
 /// Asks the engine about the job, and records its answer. Returns why its nodes did not answer;
 /// empty if they did.
 std::string ask_engine(Services& services, const state::Cluster& cluster, state::Job& job,
@@ -130,7 +158,7 @@ std::string ask_engine(Services& services, const state::Cluster& cluster, state:
     note_undone(services, job, *glance.outcome);
     launcher::mark_ended(services.store(), job, *glance.outcome);
   } else if (glance.is_unknown && job.state == state::JobState::starting &&
-             JobOwner(services.state_directory(), job.id).held()) {
+             was_start_cut_short(services, *engine, run, job, how)) {
     end_cut_short(services, *engine, run, job);
   } else if (!record.engine_job.id.empty() || !glance.engine_id.empty()) {
     launcher::note_glance(services.store(), job, glance);
@@ -293,14 +321,10 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
 }
 
-std::optional<state::Job> job_by_records(Services& services, const state::Job& job) {
-  if (launcher::has_ended(job)) return job;
+std::optional<state::Job> job_by_records(Services& services, const state::Job& seen) {
+  const state::Job job = without_forgotten_wait(services, seen);
+  if (launcher::has_ended(job) || job.state == state::JobState::queued) return job;
   state::Job now = job;
-  if (job.state == state::JobState::queued) {
-    if (JobOwner(services.state_directory(), job.id).held())
-      lose(services, now, "the fastgpu that queued it has ended");
-    return now;
-  }
   if (is_in_kubernetes(job)) return std::nullopt;
   if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
     note_undone(services, job, *outcome);
@@ -314,7 +338,8 @@ std::optional<state::Job> job_by_records(Services& services, const state::Job& j
   return std::nullopt;
 }
 
-SeenJob look_at_job(Services& services, const state::Job& job, launcher::Asking how) {
+SeenJob look_at_job(Services& services, const state::Job& seen, launcher::Asking how) {
+  const state::Job job = without_forgotten_wait(services, seen);
   if (auto known = job_by_records(services, job)) return {std::move(*known)};
   state::Job now = job;
   const auto cluster = services.store().find_cluster(job.cluster);
