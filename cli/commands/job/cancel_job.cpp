@@ -100,7 +100,8 @@ int cancel_one(Context& context, const JobOptions& options, const std::string& i
   const state::Job found = find_job(context, id);
   const state::Job job =
       options.dry_run ? refresh_job(context, found) : look_before_stop(context, found);
-  if (launcher::has_ended(job)) return show_earlier_end(context, job);  // Its cluster may be deleted.
+  if (launcher::has_ended(job))
+    return show_earlier_end(context, job);  // Its cluster may be deleted.
   OpenJob open = open_job(context, id);
   open.job = job;
   if (options.dry_run)
