@@ -140,6 +140,13 @@ bool was_start_cut_short(Services& services, launcher::JobEngine& engine, const 
   return engine.glance(run, *left->record, how).is_unknown;
 }
 
+/// Returns true while a process starts the job. Until it has found that the job's id is free on the
+/// nodes, what they have under this id may be the job of another machine.
+bool is_being_started(Services& services, const state::Job& job) {
+  return job.state == state::JobState::starting && job.record->engine_job.id.empty() &&
+         !JobOwner(services.state_directory(), job.id).held();
+}
+
 /// Asks the engine about the job, and records its answer. Returns why its nodes did not answer;
 /// empty if they did.
 std::string ask_engine(Services& services, const state::Cluster& cluster, state::Job& job,
@@ -155,6 +162,7 @@ std::string ask_engine(Services& services, const state::Cluster& cluster, state:
     return {};
   }
   if (glance.outcome) {
+    if (is_being_started(services, job)) return {};
     note_undone(services, job, *glance.outcome);
     launcher::mark_ended(services.store(), job, *glance.outcome);
   } else if (glance.is_unknown && job.state == state::JobState::starting &&

@@ -427,7 +427,9 @@ def test_a_node_that_has_lost_the_agent_gets_it_again(user):
     words = ["-np", "2", "--set", "slurm.nodes=2"]
     run_job(user, "first", ["true"], *words)
     on_node(user, 1, "rm -f .fastgpu/bin/*")
-    failed = run_job(user, "lost", ["true"], *words, code=127)
+    failed = run_job(user, "lost", ["true"], *words, code=None)
+    # Slurm ends the other rank, by 143 if that has not ended yet.
+    assert_in(failed.returncode, (127, 143), failed.err)
     assert_in("fastgpu-agent-", failed.err)
     run_job(user, "next", ["true"], *words)
 
