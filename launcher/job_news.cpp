@@ -86,19 +86,8 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
       if (options_.data)
         observer_.written_at(header.rank, header.stream, static_cast<std::int64_t>(header.offset));
       return;
-    case agent::FrameKind::rank_status: {
-      agent::RankEnd said = agent::parse_rank_end(bytes);
-      if (said.rank != header.rank)
-        throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
-                                           " as that of rank " + std::to_string(header.rank));
-      if (said.sent) note_clock(node.clock_offset, *said.sent);
-      const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
-      if (is_new) reporters_[header.rank] = &node;
-      if (is_new) observer_.rank_ended(end->second, node.ranks.node);
-      if (is_new && !end->second.how.ok() && options_.when_rank_fails) options_.when_rank_fails();
-      if (!end->second.full.empty()) note_full(node, end->second.full);
-      return;
-    }
+    case agent::FrameKind::rank_status:
+      return take_rank_end(node, header.rank, bytes);
     case agent::FrameKind::full_disk:
       return note_full(node, std::string(bytes));
     case agent::FrameKind::batch_nodes:
@@ -124,6 +113,19 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
       return;
     }
   }
+}
+
+void JobNews::take_rank_end(FollowedNode& node, int rank, std::string_view bytes) {
+  agent::RankEnd said = agent::parse_rank_end(bytes);
+  if (said.rank != rank)
+    throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
+                                       " as that of rank " + std::to_string(rank));
+  if (said.sent) note_clock(node.clock_offset, *said.sent);
+  const auto [end, is_new] = ends_.try_emplace(rank, std::move(said));
+  if (is_new) reporters_[rank] = &node;
+  if (is_new) observer_.rank_ended(end->second, node.ranks.node);
+  if (is_new && !end->second.how.ok() && options_.when_rank_fails) options_.when_rank_fails();
+  if (!end->second.full.empty()) note_full(node, end->second.full);
 }
 
 /// Keeps the last words of the launcher, and reports the nodes that it names as late: not to those

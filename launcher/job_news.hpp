@@ -56,6 +56,7 @@ class JobNews {
   bool may_launch(const FollowedNode& node) const;
   void check(const FollowedNode& node, const agent::FrameHeader& header) const;
   void note_full(FollowedNode& node, const std::string& path);
+  void take_rank_end(FollowedNode& node, int rank, std::string_view bytes);
   void take_launcher_words(std::string_view bytes);
 
   const FollowingOptions& options_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/join.hpp"
-
 namespace fastgpu::launcher {
 
 using state::JobState;
@@ -174,7 +172,7 @@ void note_outputs(state::Store& store, const std::string& id, state::Outputs out
     job->record = std::move(record);
     if (outputs == state::Outputs::incomplete && job->exit_code == 0) {
       job->exit_code = 1;
-      append_item(job->reason, why, "; ");
+      if (job->reason.empty()) job->reason = why;
     }
     store.update_job(*job);
   });

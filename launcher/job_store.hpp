@@ -33,7 +33,7 @@ void note_wait(state::Store& store, const std::string& id, const std::string& re
 void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
 /// Records whether the outputs of a job that has ended are here. `why` is the first one that is
-/// not: a job that ended well has then the exit code 1, and this reason.
+/// not: a job that ended well has then the exit code 1, and this reason if it had none.
 void note_outputs(state::Store& store, const std::string& id, state::Outputs outputs,
                   const std::string& why);
 

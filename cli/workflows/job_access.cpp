@@ -327,6 +327,7 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   const auto recorded = services.store().find_job(job.id);
   if (!recorded || launcher::has_ended(*recorded)) return;
   outcome.reason += (outcome.reason.empty() ? "" : "; ") + undone;
+  if (record.outputs == state::Outputs::awaited && outcome.exit_code == 0) outcome.exit_code = 1;
 }
 
 std::optional<state::Job> job_by_records(Services& services, const state::Job& seen) {

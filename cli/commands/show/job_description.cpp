@@ -180,6 +180,14 @@ std::string place_of_logs(const state::Job& job) {
   }
 }
 
+/// Returns whether the outputs are here; empty for a job without any.
+std::string outputs_text(const state::Job& job) try {
+  const state::Outputs outputs = job.record->outputs;
+  return outputs == state::Outputs::none ? "" : std::string(state::to_string(outputs));
+} catch (const Error&) {  // The record cannot be read.
+  return {};
+}
+
 Json description_of(const JobAndCluster& shown, const std::string& waits_for, TimePoint now) {
   const state::Job& job = shown.job;
   Json out;
@@ -191,6 +199,7 @@ Json description_of(const JobAndCluster& shown, const std::string& waits_for, Ti
   put_line(out, "reason", job.reason);
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);
+  put_line(out, "outputs", outputs_text(job));
   out["created"] = time_text(job.created, now);
   if (const auto started = state::recorded_start(job).started)
     out["started"] = time_text(*started, now);

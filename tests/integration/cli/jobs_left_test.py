@@ -65,13 +65,15 @@ def test_what_a_killed_owner_leaves_undone_is_in_the_reason(user):
     # A job that succeeds says it, too, whoever finds its end.
     left_by_its_owner(user, name, "good", "true", "--fetch", "x", "--post-mortem", "pm")
     assert_in(
-        f"succeeded, but nothing is done for --fetch{GONE}", user.run("wait", "job", "good").err
+        f"succeeded, but nothing is done for --fetch{GONE}",
+        user.run("wait", "job", "good", code=1).err,
     )
     left_by_its_owner(user, name, "seen", "true", "--fetch", "x")
     assert_true(within(30, lambda: not runs(user, "seen")))
     shown = json.loads(user.run("describe", "job", "seen", "-o", "json").out)
     assert_equal(
-        (shown["state"], shown["reason"]), ("succeeded", f"nothing is done for --fetch{GONE}")
+        (shown["state"], shown["reason"], shown["exit_code"]),
+        ("succeeded", f"nothing is done for --fetch{GONE}", 1),
     )
 
     # Nothing is undone for a job with an owner, or without anything to do.
