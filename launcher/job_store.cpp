@@ -144,7 +144,8 @@ void note_wait(state::Store& store, const std::string& id, const std::string& re
   });
 }
 
-void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
+void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome,
+                std::optional<state::TimePoint> ended) {
   if (has_ended(job)) return;
   store.atomically([&] {
     // Another process may have recorded the end since `job` was read.
@@ -155,7 +156,8 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome)
     const JobState before = std::exchange(job.state, outcome.state);
     job.exit_code = outcome.exit_code;
     job.reason = outcome.reason;
-    job.ended = std::chrono::system_clock::now();
+    const state::TimePoint now = std::chrono::system_clock::now();
+    job.ended = std::clamp(ended.value_or(now), std::min(job.created, now), now);
     note_end_in_record(job, outcome, before);
     note_beginning(job, outcome);
     store.update_job(job);

@@ -2,6 +2,7 @@
 jobs_left_test.py FASTGPU [TEST ...]
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -69,8 +70,12 @@ def test_what_a_killed_owner_leaves_undone_is_in_the_reason(user):
         user.run("wait", "job", "good", code=1).err,
     )
     left_by_its_owner(user, name, "seen", "true", "--fetch", "x")
+    time.sleep(4)  # Nobody looks. The job ended before that.
+    looked = time.time()
     assert_true(within(30, lambda: not runs(user, "seen")))
     shown = json.loads(user.run("describe", "job", "seen", "-o", "json").out)
+    ended = datetime.datetime.fromisoformat(shown["ended"].replace("Z", "+00:00")).timestamp()
+    assert_less(ended, looked - 1, "the time at which somebody looked")
     assert_equal(
         (shown["state"], shown["reason"], shown["exit_code"]),
         ("succeeded", f"nothing is done for --fetch{GONE}", 1),
