@@ -29,7 +29,7 @@ std::vector<int> order_gpus(const agent::MachineTopology& topology, std::span<co
 /// - of these, those that leave most together: that have the fewest links with the GPUs that stay
 ///   free, and then the fewest of these on their NUMA nodes,
 /// - of these, the first in the order of the PCI bus.
-/// Of more than 16 free GPUs it chooses the first ones.
+/// If more than 16 GPUs are free, it chooses the first ones.
 std::vector<int> choose_gpus(const agent::MachineTopology& topology, std::span<const int> free,
                              std::size_t count);
 

@@ -1,4 +1,4 @@
-// What this rank has done in the present step.
+// The progress of this rank in the present step.
 #pragma once
 
 #include <cstddef>

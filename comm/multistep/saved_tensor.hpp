@@ -1,4 +1,4 @@
-// What a saved state keeps of a tensor, by the mode.
+// The parts of a tensor that a saved state keeps, by the mode.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ bool stop_running(Context& context, OpenJob& open) {
     if (!is_restarted && !is_off(context, open, outcome.host)) throw Error(why);
     context.ui().warn(why.what());
   }
-  // Its owner decides about a run that has ended, and may start the next one.
+  // The process that owns the job decides about a run that has ended, and may start the next one.
   const auto earlier = is_restarted ? std::nullopt : earlier_outcome(*engine, open, stopped);
   record_end(context, open.job, earlier);
   context.ui().end_progress();

@@ -191,8 +191,8 @@ UniqueFd take_turn(const fs::path& directory) {
   return file;
 }
 
-/// Returns the stacks that another process has just collected, for somebody else who follows the
-/// job; empty for none.
+/// Returns the stacks that another process has just collected, for one more command that follows
+/// the job; empty if there are none.
 std::string recent_stacks(const fs::path& directory) {
   std::error_code none;
   const fs::path path = directory / "stacks";
