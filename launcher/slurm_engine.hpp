@@ -2,24 +2,15 @@
 // chooses.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "launcher/cluster_nodes.hpp"
 #include "launcher/job_engine.hpp"
 #include "launcher/runner_options.hpp"
+#include "launcher/slurm_watch.hpp"
 
 namespace fastgpu::launcher {
-
-struct SlurmTimes {
-  /// Before Slurm is asked about a job that is followed, unless a rank fails sooner. The end of a
-  /// job that succeeds sooner is in its record.
-  std::chrono::milliseconds before_first_look{1'000};
-  std::chrono::milliseconds before_next_try{2'000};  ///< After a question without an answer.
-  /// Following a job ends with an error once the controller has not answered for this long.
-  std::chrono::milliseconds controller_timeout{60'000};
-};
 
 /// The nodes that fastgpu reaches.
 struct SlurmSite {

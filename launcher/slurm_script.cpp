@@ -127,6 +127,21 @@ ErrorKind kind_of_refusal(std::string_view said) {
   return ErrorKind::remote;
 }
 
+std::int64_t wall_clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void note_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
+              const agent::JobEnd& end, const Cancel& cancel) {
+  const NodeAnswer answer =
+      ask(client, {slurm_task(head, {"end", job_directory(id)}, to_text(end))}, kSlurmAnswerTimeout,
+          cancel)
+          .front();
+  if (const auto error = failure_of_call(answer)) throw Error(*error);
+}
+
 }  // namespace
 
 NodeTask slurm_task(const ssh::Host& head, std::vector<std::string> words,
@@ -216,12 +231,18 @@ std::string nodes_that_slurm_cleans(const NodeAnswer& cancellation) {
 }
 
 void note_slurm_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
-                    const agent::JobEnd& end, const Cancel& cancel) {
-  const NodeAnswer answer =
-      ask(client, {slurm_task(head, {"end", job_directory(id)}, to_text(end))}, kSlurmAnswerTimeout,
-          cancel)
-          .front();
-  if (const auto error = failure_of_call(answer)) throw Error(*error);
+                    const SlurmJob& ended, const Cancel& cancel) {
+  note_end(client, head, id, slurm_job_end(ended, wall_clock_ns()), cancel);
+}
+
+void note_slurm_cancel(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                       const Cancel& cancel) {
+  const agent::JobEnd end{.how = {.code = 0, .signal = 15},
+                          .ended = wall_clock_ns(),
+                          .cause = agent::StopCause::request,
+                          .host = head.name.value,
+                          .reason = {}};
+  note_end(client, head, id, end, cancel);
 }
 
 }  // namespace fastgpu::launcher

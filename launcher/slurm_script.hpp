@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/protocol/status.hpp"
 #include "base/cancel.hpp"
 #include "base/error.hpp"
 #include "launcher/engines/slurm.hpp"
@@ -46,7 +45,7 @@ std::string words_of_slurm(const std::string& text);
 /// empty if it has written nothing.
 std::string warning_of_slurm(const NodeAnswer& submission);
 
-/// Returns what an answer says about a job; absent before it was submitted. Throws the error of the
+/// Returns the job in an answer; absent before it was submitted. Throws the error of the
 /// call.
 std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer);
 
@@ -74,8 +73,12 @@ bool still_runs(const NodeAnswer& answer);
 /// "n[1-2]"; empty if it has ended.
 std::string nodes_that_slurm_cleans(const NodeAnswer& cancellation);
 
-/// Records the end of a job where those that follow its logs find it.
+/// Records the end of a job where those that follow its logs find it: now.
 void note_slurm_end(ssh::Client& client, const ssh::Host& head, const std::string& id,
-                    const agent::JobEnd& end, const Cancel& cancel);
+                    const SlurmJob& ended, const Cancel& cancel);
+
+/// Records that a job was cancelled, where those that follow its logs find it.
+void note_slurm_cancel(ssh::Client& client, const ssh::Host& head, const std::string& id,
+                       const Cancel& cancel);
 
 }  // namespace fastgpu::launcher
