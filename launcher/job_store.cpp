@@ -49,6 +49,19 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
   return;
 }
 
+/// Changes the record of a job that has ended by `change`. A job that is gone stays so.
+template <class Change>
+void change_record(state::Store& store, const std::string& id, const Change& change) {
+  store.atomically([&] {
+    auto job = store.find_job(id);
+    if (!job) return;
+    JobRecord record = *job->record;
+    change(record);
+    job->record = std::move(record);
+    store.update_job(*job);
+  });
+}
+
 /// Notes the time when the ranks of the job began, in its record. The first one counts.
 void note_start(state::Job& job, state::TimePoint began) {
   const state::TimePoint valid = std::max(began, job.created);
@@ -178,6 +191,17 @@ void note_outputs(state::Store& store, const std::string& id, state::Outputs out
     }
     store.update_job(*job);
   });
+}
+
+void note_bundle(state::Store& store, const std::string& id, const std::string& why) {
+  change_record(store, id, [&](JobRecord& record) {
+    record.bundle_awaited = false;
+    if (!why.empty()) record.not_done.push_back(why);
+  });
+}
+
+void note_not_done(state::Store& store, const std::string& id, const std::string& what) {
+  change_record(store, id, [&](JobRecord& record) { record.not_done.push_back(what); });
 }
 
 bool has_ended(const state::Job& job) noexcept {

@@ -39,6 +39,14 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome,
 void note_outputs(state::Store& store, const std::string& id, state::Outputs outputs,
                   const std::string& why);
 
+/// Records that the post-mortem of a job is no longer awaited. `why` is the reason if it was to be
+/// written and was not; else empty.
+void note_bundle(state::Store& store, const std::string& id, const std::string& why);
+
+/// Records something that was to be done after the end of a job and was not: a sentence without its
+/// full stop.
+void note_not_done(state::Store& store, const std::string& id, const std::string& what);
+
 bool has_ended(state::JobState state) noexcept;
 bool has_ended(const state::Job& job) noexcept;
 

@@ -177,6 +177,8 @@ void put_end(json& object, const JobRecord& record) {
   for (const FullDiskAt& disk : record.full_disks)
     object["full_disks"].push_back({{"node", disk.node.value}, {"path", disk.path}});
   if (record.outputs != Outputs::none) object["outputs"] = to_string(record.outputs);
+  if (record.bundle_awaited) object["bundle_awaited"] = true;
+  if (!record.not_done.empty()) object["not_done"] = record.not_done;
 }
 
 void parse_end(JobRecord& record, const json& object) {
@@ -192,6 +194,8 @@ void parse_end(JobRecord& record, const json& object) {
   for (const json& disk : object.value("full_disks", json::array()))
     record.full_disks.push_back({{text_in(disk, "node")}, text_in(disk, "path")});
   record.outputs = parse_outputs(object.value("outputs", "none"));
+  record.bundle_awaited = object.value("bundle_awaited", false);
+  record.not_done = object.value("not_done", std::vector<std::string>());
 }
 
 SlurmOptions parse_slurm(const json& record) {

@@ -221,6 +221,10 @@ struct JobRecord {
   std::vector<NodeName> lost_nodes{};  ///< The nodes whose loss ended it.
   std::vector<FullDiskAt> full_disks{};
   Outputs outputs = Outputs::none;
+  /// True if the fastgpu that runs it has yet to write a post-mortem in case that it fails.
+  bool bundle_awaited = false;
+  /// What was to be done here after its end, and was not: "the command of --notify exited with 1".
+  std::vector<std::string> not_done{};
   /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
   std::vector<std::string> part_holders{};
   EndsNeeded part_ends = EndsNeeded::all;  ///< How many of these must end.

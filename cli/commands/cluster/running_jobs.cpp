@@ -9,7 +9,7 @@
 #include "base/join.hpp"
 #include "base/outcome.hpp"
 #include "cli/program/app.hpp"
-#include "cli/workflows/awaited_outputs.hpp"
+#include "cli/workflows/end_work.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/engines/slurm_site.hpp"
@@ -165,15 +165,26 @@ void stop_leaving(Context& context, const state::Cluster& cluster, const state::
     write_where_room([&] { mark_cancelled(context, job, why); });
 }
 
+/// Returns the jobs on the nodes that have ended, with the work that is still to be done for them.
+std::vector<std::pair<std::string, std::string>> end_work_on(
+    Context& context, const state::Cluster& cluster, const std::vector<state::Node>& nodes) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const state::Job& job : context.store().jobs()) {
+    if (job.cluster != cluster.id || !is_on(job, nodes)) continue;
+    if (std::string work = end_work_to_come(context, job); !work.empty())
+      found.emplace_back(job.id, std::move(work));
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
                                       const std::vector<state::Node>& nodes, JobSource source) {
   std::vector<std::string> ids =
       ids_of_running(context, nodes, source, unfinished_jobs(context, cluster, nodes));
-  for (const state::Job& job : context.store().jobs())
-    if (job.cluster == cluster.id && has_outputs_to_come(context, job) && is_on(job, nodes))
-      ids.push_back(job.id + " (its outputs are being copied)");
+  for (const auto& [id, work] : end_work_on(context, cluster, nodes))
+    ids.push_back(id + " (" + work + ")");
   return ids;
 }
 
@@ -203,6 +214,9 @@ std::string jobs_text(const std::vector<std::string>& jobs) {
 
 void stop_leaving_jobs(Context& context, const state::Cluster& cluster,
                        const std::vector<state::Node>& leaving, const std::string& why) {
+  for (const auto& [id, work] : end_work_on(context, cluster, leaving))
+    context.ui().warn("job " + id + " has ended, and " + work + ": what is still on the nodes " +
+                      "that go now is lost");
   if (!provision::provider_info(cluster.provider).needs_hosts_file) return;
   std::vector<state::Job> jobs = unfinished_jobs(context, cluster, leaving);
   write_where_room([&] { cancel_waiting(context, jobs, why); });

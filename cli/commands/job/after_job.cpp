@@ -107,8 +107,9 @@ bool fetch_and_record(Context& context, const std::string& job_id, const AfterJo
   return missing.empty();
 }
 
-/// Runs the command with the job in its environment. A command that hangs is ended.
-void notify(Context& context, const state::Job& job, const AfterJob& wanted) try {
+/// Runs the command with the job in its environment. A command that hangs is ended. Returns the
+/// failure; empty for a success.
+std::string notify(const state::Job& job, const AfterJob& wanted) try {
   // The standard output of this program is for what a script reads, such as JSON.
   process::Command shell{.argv = {"/bin/sh", "-c", "exec >&2\n" + wanted.notify},
                          .in = {.mode = process::StreamMode::null}};
@@ -123,12 +124,18 @@ void notify(Context& context, const state::Job& job, const AfterJob& wanted) try
     process::set_variable(*shell.environment, assignment);
   process::Child child(shell);
   const auto status = child.wait_for(kNotifyTimeout, nullptr);
-  if (!status)
-    context.ui().warn("the command of --notify was ended after a minute");
-  else if (status->shell_code() != 0)
-    context.ui().warn("the command of --notify " + describe(*status));
+  if (!status) return "the command of --notify was ended after a minute";
+  return status->shell_code() == 0 ? "" : "the command of --notify " + describe(*status);
 } catch (const Error& e) {
-  context.ui().warn("the command of --notify was not run: " + std::string(e.what()));
+  return "the command of --notify was not run: " + escaped(e.what(), Layout::one_line);
+}
+
+/// Runs the command, and warns and records if it fails.
+void notify_and_record(Context& context, const std::string& job_id, const AfterJob& wanted) {
+  const std::string failure = notify(find_job(context, job_id), wanted);
+  if (failure.empty()) return;
+  context.ui().warn(failure);
+  launcher::note_not_done(context.store(), job_id, failure);
 }
 
 }  // namespace
@@ -192,7 +199,7 @@ int finish_after_job(Context& context, const std::string& job_id, const AfterJob
     context.set_stop_notice("waiting for the command of --notify; " + ended +
                             "; press Ctrl-C again to exit at once");
     context.set_interrupt_hint("left the command of --notify; " + ended);
-    notify(context, find_job(context, job_id), wanted);
+    notify_and_record(context, job_id, wanted);
   }
   if (is_interrupted) return exit_code(ErrorKind::interrupted);
   return code == 0 && !is_complete ? 1 : code;

@@ -68,8 +68,8 @@ void record_end(Context& context, state::Job& job, std::optional<launcher::JobOu
 }
 
 /// Stops a job on its nodes and records its end. Returns false if it had ended by itself before.
-/// Nodes that are off are no failure. A job that is started again may be waiting for a lost node:
-/// it ends without an answer of that node.
+/// Nodes that are off do not count as a failure. A job that is started again may be waiting for a
+/// lost node: it ends without an answer of that node.
 bool stop_running(Context& context, OpenJob& open) {
   const auto engine = engine_for(context, open.cluster, open.record);
   context.ui().progress("stopping job " + open.job.id);

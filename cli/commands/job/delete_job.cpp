@@ -9,7 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/program/app.hpp"
 #include "cli/program/consent.hpp"
-#include "cli/workflows/awaited_outputs.hpp"
+#include "cli/workflows/end_work.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
@@ -67,10 +67,9 @@ std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& opt
       if (!launcher::has_ended(job))
         throw Error(ErrorKind::conflict,
                     "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
-      if (has_outputs_to_come(context, job))
-        throw Error(ErrorKind::conflict,
-                    "the outputs of job " + job.id +
-                        " are being copied: wait for that first: fastgpu wait job " + job.id);
+      if (const std::string work = end_work_to_come(context, job); !work.empty())
+        throw Error(ErrorKind::conflict, "job " + job.id + " has ended, and " + work +
+                                             ": wait for that first: fastgpu wait job " + job.id);
       if (const std::string why = awaited.reason_to_keep(job); !why.empty())
         throw Error(ErrorKind::conflict, "job " + job.id + " is needed: " + why);
       jobs.push_back(job);
@@ -88,7 +87,7 @@ std::vector<state::Job> old_jobs(Context& context, const DeleteJobOptions& optio
   for (const state::Job& job : context.store().jobs()) {
     if (!launcher::has_ended(job)) continue;
     const bool is_old = !options.older_than || !job.ended || now - *job.ended > *options.older_than;
-    if (!is_old || has_outputs_to_come(context, job)) continue;
+    if (!is_old || !end_work_to_come(context, job).empty()) continue;
     if (const std::string why = awaited.reason_to_keep(job); !why.empty())
       context.ui().note("job " + job.id + " is kept: " + why);
     else

@@ -10,7 +10,9 @@
 #include "base/secret_text.hpp"
 #include "base/time_text.hpp"
 #include "base/unique_fd.hpp"
+#include "base/utf8.hpp"
 #include "cli/commands/show/job_views.hpp"
+#include "launcher/job_store.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -85,13 +87,18 @@ std::map<std::string, std::string> bundle_of(const JobEvidence& evidence,
   return files;
 }
 
-void write_post_mortem(Context& context, const std::string& job_id, const PostMortem& request) try {
-  write_post_mortem_of_run(context, open_job(context, job_id), request);
-} catch (const Error& e) {
-  context.ui().warn("no post-mortem of job " + job_id + ": " + e.what());
+namespace {
+
+/// Warns that the bundle was not written, and returns the same as one line.
+std::string failed_bundle(Context& context, const std::string& run, const std::exception& why) {
+  const std::string text =
+      "no post-mortem of job " + run + ": " + escaped(why.what(), Layout::one_line);
+  context.ui().warn(text);
+  return text;
 }
 
-void write_post_mortem_of_run(Context& context, const OpenJob& run, const PostMortem& request) try {
+/// Writes the bundle. Returns why that failed; empty for a success.
+std::string written_bundle(Context& context, const OpenJob& run, const PostMortem& request) try {
   context.ui().progress("collecting what is left of job " + run.run());
   const JobEvidence evidence = evidence_of(context, run, WithFacts::yes);
   make_directories(request.directory.path());
@@ -100,9 +107,27 @@ void write_post_mortem_of_run(Context& context, const OpenJob& run, const PostMo
     write_private(place / name, text);
   context.ui().end_progress();
   context.ui().note("post-mortem of job " + evidence.run + ": " + place.string());
+  return {};
 } catch (const std::exception& e) {
   context.ui().end_progress();
-  context.ui().warn("no post-mortem of job " + run.run() + ": " + e.what());
+  return failed_bundle(context, run.run(), e);
+}
+
+}  // namespace
+
+void write_post_mortem(Context& context, const std::string& job_id, const PostMortem& request) {
+  std::string failure;
+  try {
+    failure = written_bundle(context, open_job(context, job_id), request);
+  } catch (const Error& e) {
+    failure = failed_bundle(context, job_id, e);
+  }
+  launcher::note_bundle(context.store(), job_id, failure);
+}
+
+void write_post_mortem_of_run(Context& context, const OpenJob& run, const PostMortem& request) {
+  const std::string failure = written_bundle(context, run, request);
+  if (!failure.empty()) launcher::note_not_done(context.store(), run.job.id, failure);
 }
 
 }  // namespace fastgpu::cli

@@ -28,7 +28,7 @@ struct PostMortem {
 };
 
 /// Writes the bundle of the last run of a job into a new directory below `request.directory`, and
-/// shows its path. Warns if that fails.
+/// shows its path. Warns if that fails, and records it.
 void write_post_mortem(Context& context, const std::string& job_id, const PostMortem& request);
 
 /// Does the same for a run that has ended badly, and after which the job is started again.

@@ -36,6 +36,7 @@
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_file.hpp"
+#include "launcher/job_store.hpp"
 #include "launcher/process_names.hpp"
 #include "launcher/recovery.hpp"
 #include "process/command.hpp"
@@ -193,6 +194,8 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   const int code = follow_one(context, started, around, finish);
   const bool is_bad = code != 0 && !context.cancel().requested();
   if (is_bad && !is_detached) advise(context, record.spec, code);
+  if (around.post_mortem && !is_bad)
+    launcher::note_bundle(context.store(), started.open.job.id, {});
   if (is_bad && around.post_mortem) {
     context.set_stop_notice("stopping the post-mortem; job " + started.open.job.id + " has ended");
     write_post_mortem(context, started.open.job.id,
@@ -226,6 +229,7 @@ int run_placed(Context& context, const RunJobOptions& options, const launcher::J
                const RemoteTarget& target, launcher::JobRecord record, RunSurroundings around) {
   record.spec.at_end = around.flags_at_end();
   if (!around.after.fetch.empty()) record.outputs = state::Outputs::awaited;
+  record.bundle_awaited = around.post_mortem.has_value();
   const bool is_element = context.environment()(kInArray).has_value();
   const bool is_in_queue = context.environment()(kInQueue).has_value();
   const bool is_detached = record.spec.presence == launcher::Presence::detached;

@@ -12,7 +12,7 @@
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/shared/out_file.hpp"
 #include "cli/program/app.hpp"
-#include "cli/workflows/awaited_outputs.hpp"
+#include "cli/workflows/end_work.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
 #include "launcher/placement.hpp"
@@ -78,14 +78,17 @@ std::optional<state::Job> ended_run(Context& context, const OpenJob& open,
   return follow_to_end(context, *engine, open, request, output);
 }
 
-/// Waits until the job has ended and its outputs are here, and returns it. Absent if the reader of
-/// our output is gone.
+/// Waits until the job has ended, and its outputs and its post-mortem are here, and returns it.
+/// Absent if the reader of our output is gone.
 std::optional<state::Job> ended_job(Context& context, const OpenJob& open,
                                     std::optional<std::chrono::milliseconds> limit) {
   const WaitLimit wait_limit(limit);
   const auto job = ended_run(context, open, limit);
   if (!job) return std::nullopt;
-  return with_outputs(context, *job, wait_limit.left());
+  const state::Job done = with_end_work(context, *job, wait_limit.left());
+  for (const std::string& failure : work_not_done(done))
+    context.ui().warn("job " + done.id + ": " + failure);
+  return done;
 }
 
 std::vector<JobAndCluster> shown_jobs(const std::vector<OpenJob>& jobs) {

@@ -61,7 +61,7 @@ std::string read_regular(const std::string& path, const std::string& flag = "--e
   return text;
 }
 
-/// Throws usage for a line of a file that is no assignment. The error has no part of the line: the
+/// Throws usage for a line of a file without an assignment. The error has no part of the line: the
 /// file may be one with a secret, which was named by mistake.
 void check_line(const std::string& line, const std::string& where, const state::Environment& ours) {
   const auto equals = line.find('=');

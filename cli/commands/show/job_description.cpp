@@ -7,6 +7,7 @@
 #include "base/join.hpp"
 #include "base/quote.hpp"
 #include "cli/commands/show/description_parts.hpp"
+#include "cli/workflows/end_work.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/name_folding.hpp"
 #include "launcher/array.hpp"
@@ -200,6 +201,8 @@ Json description_of(const JobAndCluster& shown, const std::string& waits_for, Ti
   put_line(out, "cause", cause_text(job));
   put_failure(out, job);
   put_line(out, "outputs", outputs_text(job));
+  if (const auto failures = work_not_done(job); !failures.empty())
+    put_part(out, "not done", Json(failures));
   out["created"] = time_text(job.created, now);
   if (const auto started = state::recorded_start(job).started)
     out["started"] = time_text(*started, now);

@@ -144,6 +144,42 @@ def test_the_outputs_of_jobs_in_the_background_are_waited_for(user):
 
 
 @shared_cluster
+def test_failures_in_the_background_after_the_end_are_on_record(user):
+    user.two_nodes()
+    job(user, "deaf", 1, "true", "--notify", "echo away >&2; exit 4", "--detach")
+    user.run("wait", "job", "deaf")
+    failure = "the command of --notify exited with 4"
+
+    def description():
+        return user.run("describe", "job", "deaf").out.decode()
+
+    assert_true(within(20, lambda: failure in description()), description())
+    assert_in("Not done:", description())
+    assert_in(failure, user.run("wait", "job", "deaf").err)
+    shown = json.loads(user.run("describe", "job", "deaf", "-o", "json").out)
+    assert_equal((shown["exit_code"], shown["spec"]["not_done"]), (0, [failure]))
+
+
+@shared_cluster
+def test_the_post_mortem_of_a_job_in_the_background_is_waited_for(user):
+    user.two_nodes()
+    place = user.folder / "evidence"
+    bundle = ["--post-mortem", str(place), "--detach"]
+    job(user, "ill", 1, "echo last words; exit 3", *bundle)
+    user.run("wait", "job", "ill", code=3)
+    assert_equal((place / "ill-1/logs/0.out").read_text(), "last words\n")
+    job(user, "fine", 1, "true", *bundle)
+    assert_not_in("post-mortem", user.run("wait", "job", "fine").err)
+
+    moved = user.folder / "moved"
+    job(user, "gone", 1, "sleep 2; exit 3", "--post-mortem", str(moved), "--detach")
+    moved.write_text("in the way")
+    done = user.run("wait", "job", "gone", code=3)
+    assert_in("no post-mortem of job gone-1: ", done.err)
+    assert_in("no post-mortem of job gone-1: ", user.run("describe", "job", "gone").out.decode())
+
+
+@shared_cluster
 def test_outputs_whose_fastgpu_was_killed_are_said_to_be_missing(user):
     user.two_nodes()
     to = ["--workdir", "/tmp", "--fetch-to", str(user.folder / "killed"), "--detach"]
