@@ -54,22 +54,11 @@ def cluster(fastgpu, nodes, *more, name="bench", slots=1, in_memory=False, link_
         if in_memory:
             os.environ["FASTGPU_LOCAL_DIR"] = f"{folder}/nodes"
         links = ["--link-rate", link_rate] if link_rate else []
-        subprocess.run(
-            [
-                fastgpu,
-                "create",
-                "cluster",
-                name,
-                "--nodes",
-                str(nodes),
-                "--slots",
-                str(slots),
-                *links,
-                *more,
-            ],
-            **quiet,
-        )
+        create = [fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots)]
         try:
+            made = subprocess.run([*create, *links, *more], capture_output=True, text=True)
+            if made.returncode != 0:
+                raise SystemExit(f"bench: no cluster was made: {made.stderr}")
             # A few at a time: 128 shells at once would keep others waiting for their logins.
             make_empty = ["--", "sh", "-c", ": >~/.bashrc"]
             subprocess.run([fastgpu, "exec", "--fanout", "16", name, *make_empty], **quiet)
