@@ -34,6 +34,15 @@ constexpr milliseconds kGlanceAtSlurm{15'000};
 /// The time that Slurm needs to end a job, in addition to the grace of its programs.
 constexpr std::chrono::seconds kSlurmToStop{20};
 
+/// Returns true if a job has failed because a program of its script was not found, before all of
+/// its ranks began: its nodes may have lost the agent. The shell's own words may be missing,
+/// because srun ends all tasks at once.
+bool may_lack_agents(const JobReport& report) {
+  return report.launcher->cause == agent::StopCause::none && !report.launcher->how.ok() &&
+         report.ranks.size() < static_cast<std::size_t>(total_ranks(report.placement)) &&
+         report.launcher_tail.find("exit code 127") != std::string::npos;
+}
+
 /// Submits jobs on the head. Ranks find their plan in their home directory, and write their logs
 /// there: it is that of the head, or that of any node of `site`.
 class SlurmEngine final : public JobEngine {
@@ -119,10 +128,14 @@ class SlurmEngine final : public JobEngine {
     auto end = watch.job();
     if (!end) end = job_in_record(*seen.launcher);
     if (!seen.launcher->how.ok()) forget_secrets(id, seen.ranks);
-    look_for_slurm_agents_again(client_, head_.host, options_, id, seen.launcher_tail);
+    const bool lacks_agents = all_.size() > 1 && may_lack_agents(seen);
+    if (lacks_agents) look_for_slurm_agents_again(client_, head_.host, options_, id);
     if (!end)  // Another fastgpu has seen the end first.
       end = ask_slurm(client_, head_.host, id, kSlurmAnswerTimeout, cancel);
-    return decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
+    JobOutcome outcome = decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
+    if (lacks_agents && !outcome.first_rank)
+      outcome.reason += "; the next job installs fastgpu's agent where it is missing";
+    return outcome;
   }
 
   void await_end(const std::string& id, const JobRecord&, const Cancel& cancel) override {

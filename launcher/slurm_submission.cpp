@@ -13,7 +13,6 @@
 #include "launcher/job_files.hpp"
 #include "launcher/node_commands.hpp"
 #include "launcher/slurm_script.hpp"
-#include "remote/agent.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::launcher {
@@ -163,9 +162,7 @@ JobTrial try_slurm_job(ssh::Client& client, Nodes nodes, const RunnerOptions& op
 }
 
 void look_for_slurm_agents_again(ssh::Client& client, const ssh::Host& head,
-                                 const RunnerOptions& options, const std::string& id,
-                                 const std::string& said) {
-  if (!remote::agent_missing(options.agent.hash, {.status = 127}, said)) return;
+                                 const RunnerOptions& options, const std::string& id) {
   const Cancel never;
   ask(client, {put_task(head, options, id, {{kPreparedNodes, ""}})}, kMarkTimeout, never,
       kMarkTimeout);

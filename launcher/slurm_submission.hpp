@@ -52,10 +52,8 @@ class SlurmSubmission {
 JobTrial try_slurm_job(ssh::Client& client, std::span<const ClusterNode> nodes,
                        const RunnerOptions& options, const JobRecord& job, const Cancel& cancel);
 
-/// Lets the next job begin with a look for the agent on all nodes if a rank of the job `id` has
-/// missed it, by what its batch script `said`.
+/// Lets the next job begin with a look for the agent on all nodes, because some may lack it.
 void look_for_slurm_agents_again(ssh::Client& client, const ssh::Host& head,
-                                 const RunnerOptions& options, const std::string& id,
-                                 const std::string& said);
+                                 const RunnerOptions& options, const std::string& id);
 
 }  // namespace fastgpu::launcher

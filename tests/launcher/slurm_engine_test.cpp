@@ -243,6 +243,35 @@ TEST_CASE("a node on which a job has not begun has nothing to say about its end"
   CHECK(head.forgotten_on == std::set<std::string>{"login", "n2"});
 }
 
+TEST_CASE(
+    "after a job that may have lacked the agent, the next one looks for it, and this is said") {
+  SlurmHead head{.others = two_others()};
+  head.state = "scontrol\nJobId=7 JobState=FAILED ExitCode=143:0 NodeList=n[1-2]\n";
+  const std::string said = "srun: error: n2: task 1: Exited with exit code 127\n";
+  head.frames = frame({.kind = FrameKind::data,
+                       .stream = agent::OutputStream::err,
+                       .rank = agent::kLauncherRank},
+                      said) +
+                end_of_job(143);
+  head.mark_of_nodes = "present";
+  Quiet quiet;
+  const Cancel never;
+  const auto follow = [&] {
+    return head.engine->follow("train-1", job_of_two(), OnCancel::stop_job, {}, quiet, never);
+  };
+  CHECK(follow().reason.ends_with("; the next job installs fastgpu's agent where it is missing"));
+  CHECK(head.mark_of_nodes.empty());
+
+  head.mark_of_nodes = "present";
+  head.frames = frame({.kind = FrameKind::data,
+                       .stream = agent::OutputStream::err,
+                       .rank = agent::kLauncherRank},
+                      said) +
+                end_of_rank(0, 127) + end_of_rank(1, 0) + end_of_job(127);
+  CHECK(follow().reason == "rank 0 on n1: exited with 127");
+  CHECK(head.mark_of_nodes == "present");
+}
+
 TEST_CASE("a job that goes on is waited for again, however long it takes") {
   SlurmHead head{.waits_in_vain = 100};
   head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) + frame({.kind = FrameKind::end}, "");

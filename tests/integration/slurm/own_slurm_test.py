@@ -430,7 +430,7 @@ def test_a_node_that_has_lost_the_agent_gets_it_again(user):
     failed = run_job(user, "lost", ["true"], *words, code=None)
     # Slurm ends the other rank, by 143 if that has not ended yet.
     assert_in(failed.returncode, (127, 143), failed.err)
-    assert_in("fastgpu-agent-", failed.err)
+    assert_in("the next job installs fastgpu's agent where it is missing", failed.err)
     run_job(user, "next", ["true"], *words)
 
 
