@@ -81,7 +81,7 @@ std::vector<std::string> torchrun_argv(const JobSpec& spec) {
   while (has_python && rest != program.end() && *rest == "-u")
     ++rest;
   const bool is_script = has_python || (rest != program.end() && rest->ends_with(".py"));
-  if (!is_script) argv.emplace_back("--no-python");
+  if (!is_script) argv.emplace_back("--no_python");  // --no-python is not in PyTorch 1.
   argv.insert(argv.end(), rest, program.end());
   return argv;
 }

@@ -51,8 +51,8 @@ TEST_CASE("a script, a module and a program are what torchrun takes them for") {
   CHECK(torchrun_words({"python3", "-u", "train.py"}) == Words{"torchrun", "train.py"});
   CHECK(torchrun_words({"python3", "-m", "train", "-u"}) == Words{"torchrun", "-m", "train", "-u"});
   CHECK(torchrun_words({"./train.py"}) == Words{"torchrun", "./train.py"});
-  CHECK(torchrun_words({"./train", "a.py"}) == Words{"torchrun", "--no-python", "./train", "a.py"});
-  CHECK(torchrun_words({"pythonic", "x"}) == Words{"torchrun", "--no-python", "pythonic", "x"});
+  CHECK(torchrun_words({"./train", "a.py"}) == Words{"torchrun", "--no_python", "./train", "a.py"});
+  CHECK(torchrun_words({"pythonic", "x"}) == Words{"torchrun", "--no_python", "pythonic", "x"});
   CHECK(script_of({"train.py"}) == R"(PET_MASTER_PORT=$MASTER_PORT exec torchrun "$@")");
 }
 

@@ -189,6 +189,14 @@ std::string outputs_text(const state::Job& job) try {
   return {};
 }
 
+/// Returns true if the job ended before its nodes were prepared; false if the record cannot be
+/// read.
+bool never_began(const state::Job& job) try {
+  return job.record->never_began;
+} catch (const Error&) {
+  return false;
+}
+
 Json description_of(const JobAndCluster& shown, const std::string& waits_for, TimePoint now) {
   const state::Job& job = shown.job;
   Json out;
@@ -212,7 +220,7 @@ Json description_of(const JobAndCluster& shown, const std::string& waits_for, Ti
     put_wish(out, job);
   } catch (const Error&) {  // Another version of fastgpu wrote this.
   }
-  out["logs"] = place_of_logs(job);
+  if (!never_began(job)) out["logs"] = place_of_logs(job);
   return out;
 }
 

@@ -99,6 +99,10 @@ def test_hosts_that_share_a_home_directory_are_named_at_the_first_job(lab):
         assert_in("another node of the job has the same home directory, /root", failed.stderr)
         assert_not_in("trying another number", failed.stderr)
     lab.run("run", "job", "-c", "lab", "-np", "1", "--", "true")
+    checked = json.loads(lab.run("check", "cluster", "lab", "-o", "json").stdout)
+    (finding,) = (one for one in checked["findings"] if one["check"] == "home")
+    assert_equal(finding["nodes"], ["one", "two"])
+    assert_equal(finding["found"], "they share the home directory /root")
     lab.run("delete", "cluster", "lab", "--yes")
 
 
