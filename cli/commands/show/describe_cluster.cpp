@@ -19,9 +19,9 @@ Json cost_json(const GuardStatus& status, const state::Node& node) {
 }  // namespace
 
 Action make_describe_cluster_command(Arguments& arguments) {
-  const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
+  const auto options = describe_name(arguments, "The cluster", Values::cluster);
   return [options](Context& context) {
-    const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
+    const ClusterAndNodes shown = wanted_clusters(context, {options->name}).front();
     const auto& [cluster, nodes, status, notices, owner, silences] = shown;
     Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();

@@ -22,9 +22,9 @@ launcher::Turn turn_if_queued(Context& context, const state::Job& job) try {
 }  // namespace
 
 Action make_describe_job_command(Arguments& arguments) {
-  const auto options = describe_name(arguments, "The job", Values::job, Need::required);
+  const auto options = describe_name(arguments, "The job", Values::job);
   return [options](Context& context) {
-    const JobAndCluster found = wanted_jobs(context, find_job(context, options->name).id).front();
+    const JobAndCluster found = wanted_jobs(context, {find_job(context, options->name).id}).front();
     Json fields = to_json(found.job);
     fields["cluster"] = found.cluster;
     const auto now = std::chrono::system_clock::now();

@@ -32,15 +32,14 @@ std::vector<NodeJob> jobs_now(Context& context, const state::Node& node,
   std::vector<state::Job> jobs = context.store().jobs();
   std::erase_if(jobs, [&](const state::Job& job) { return jobs_on(node, {&job, 1}).empty(); });
   for (state::Job& job : jobs)
-    job = wanted_jobs(context, job.id).front().job;
+    job = wanted_jobs(context, {job.id}).front().job;
   return jobs_on(node, jobs);
 }
 
 }  // namespace
 
 Action make_describe_node_command(Arguments& arguments) {
-  const auto options =
-      describe_name(arguments, "The node, or CLUSTER/NODE", Values::node, Need::required);
+  const auto options = describe_name(arguments, "The node, or CLUSTER/NODE", Values::node);
   return [options](Context& context) {
     state::Node node = find_node(context, options->name);
     const auto cluster = context.store().find_cluster(node.cluster);

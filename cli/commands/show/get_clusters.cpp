@@ -7,10 +7,9 @@ namespace fastgpu::cli {
 
 Action make_get_clusters_command(Arguments& arguments) {
   arguments.offer_table();
-  const auto options =
-      describe_name(arguments, "Show only this one", Values::cluster, Need::optional);
-  return [options](Context& context) {
-    const auto clusters = wanted_clusters(context, options->name);
+  const auto names = describe_names(arguments, "Show only these (all)", Values::cluster);
+  return [names](Context& context) {
+    const auto clusters = wanted_clusters(context, *names);
     context.ui().show(view_of(clusters, std::chrono::system_clock::now()));
     return 0;
   };

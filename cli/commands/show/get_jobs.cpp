@@ -30,18 +30,18 @@ void show_document(Context& context, std::vector<JobAndCluster> jobs) {
 
 Action make_get_jobs_command(Arguments& arguments) {
   arguments.offer_table();
-  const auto options = describe_name(arguments, "Show only this one", Values::job, Need::optional);
+  const auto names = describe_names(arguments, "Show only these (all)", Values::job);
   const auto cluster = std::make_shared<std::string>();
   Argument& flag =
       arguments.text("--cluster", "NAME", "Show only the jobs of this cluster", *cluster);
   flag.letter = "-c";
   flag.values = Values::cluster;
-  return [options, cluster](Context& context) {
+  return [names, cluster](Context& context) {
     const auto columns = context.ui().wants_wide_columns() ? JobColumns::all : JobColumns::usual;
     if (context.ui().wants_document())
-      show_document(context, wanted_jobs(context, options->name, *cluster));
+      show_document(context, wanted_jobs(context, *names, *cluster));
     else
-      context.ui().show(table_of_jobs(context, options->name, *cluster, columns));
+      context.ui().show(table_of_jobs(context, *names, *cluster, columns));
     return 0;
   };
 }

@@ -5,10 +5,10 @@ namespace fastgpu::cli {
 
 Action make_get_nodes_command(Arguments& arguments) {
   arguments.offer_table();
-  const auto options =
-      describe_name(arguments, "A cluster, or CLUSTER/NODES (all)", Values::target, Need::optional);
-  return [options](Context& context) {
-    context.ui().show(view_of_nodes(wanted_nodes(context, options->name)));
+  const auto targets =
+      describe_names(arguments, "Clusters, or CLUSTER/NODES (all)", Values::target);
+  return [targets](Context& context) {
+    context.ui().show(view_of_nodes(wanted_nodes(context, *targets)));
     return 0;
   };
 }

@@ -1,5 +1,6 @@
 #include "cli/commands/show/shown_state.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
@@ -54,12 +56,19 @@ state::Job now(Context& context, state::Job job) {
 }  // namespace
 
 std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view help,
-                                          Values values, Need need) {
+                                          Values values) {
   auto options = std::make_shared<NameOption>();
   Argument& name = arguments.text("NAME", "", help, options->name);
   name.values = values;
-  name.required = need == Need::required;
+  name.required = true;
   return options;
+}
+
+std::shared_ptr<std::vector<std::string>> describe_names(Arguments& arguments,
+                                                         std::string_view help, Values values) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  arguments.list("NAME", "", help, *names).values = values;
+  return names;
 }
 
 void note_silences(Context& context, ClusterAndNodes& shown) {
@@ -97,20 +106,32 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   return shown;
 }
 
-std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {
-  if (!name.empty()) return {as_it_is(context, find_cluster(context, name))};
+std::vector<ClusterAndNodes> wanted_clusters(Context& context,
+                                             const std::vector<std::string>& names) {
+  std::vector<state::Cluster> clusters;
+  for (const std::string& name : names) {
+    state::Cluster cluster = find_cluster(context, name);
+    if (!contains(clusters, cluster.id, &state::Cluster::id))
+      clusters.push_back(std::move(cluster));
+  }
+  if (names.empty()) clusters = context.store().clusters();
   std::vector<ClusterAndNodes> out;
-  for (const state::Cluster& cluster : context.store().clusters())
+  for (const state::Cluster& cluster : clusters)
     out.push_back(as_it_is(context, cluster));
   return out;
 }
 
-std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target) {
-  if (target.empty()) return wanted_clusters(context, "");
-  const auto [name, node_set] = find_target(context, target);
-  auto found = wanted_clusters(context, name);
-  if (!node_set.empty()) found.front().nodes = find_nodes(context, found.front().cluster, node_set);
-  return found;
+std::vector<ClusterAndNodes> wanted_nodes(Context& context,
+                                          const std::vector<std::string>& targets) {
+  if (targets.empty()) return wanted_clusters(context, {});
+  std::vector<ClusterAndNodes> out;
+  for (const std::string& target : targets) {
+    const auto [name, node_set] = find_target(context, target);
+    ClusterAndNodes found = as_it_is(context, find_cluster(context, name));
+    if (!node_set.empty()) found.nodes = find_nodes(context, found.cluster, node_set);
+    out.push_back(std::move(found));
+  }
+  return out;
 }
 
 namespace {
@@ -202,14 +223,14 @@ class JobsOfTable {
 
 }  // namespace
 
-std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::vector<std::string>& names,
                                        const std::string& cluster) {
-  const ClusterNames names(context);
+  const ClusterNames clusters(context);
   std::vector<state::Job> jobs;
-  if (name.empty())
-    jobs = context.store().jobs();
-  else
-    jobs = find_jobs(context, name);
+  for (const std::string& name : names)
+    for (state::Job& job : find_jobs(context, name))
+      if (!contains(jobs, job.id, &state::Job::id)) jobs.push_back(std::move(job));
+  if (names.empty()) jobs = context.store().jobs();
   if (!cluster.empty()) {
     const state::ClusterId wanted = find_cluster(context, cluster).id;
     std::erase_if(jobs, [&](const state::Job& job) { return job.cluster != wanted; });
@@ -217,17 +238,17 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
   std::vector<JobAndCluster> out;
   out.reserve(jobs.size());
   for (state::Job& job : jobs) {
-    std::string name_of_cluster = names.of(job.cluster);
+    std::string name_of_cluster = clusters.of(job.cluster);
     out.push_back({now(context, std::move(job)), std::move(name_of_cluster)});
   }
   return out;
 }
 
-View table_of_jobs(Context& context, const std::string& name, const std::string& cluster,
-                   JobColumns columns) {
+View table_of_jobs(Context& context, const std::vector<std::string>& names,
+                   const std::string& cluster, JobColumns columns) {
   JobsOfTable jobs(context, columns);
-  if (!name.empty()) {
-    jobs.add(wanted_jobs(context, name, cluster));
+  if (!names.empty()) {
+    jobs.add(wanted_jobs(context, names, cluster));
   } else {
     std::optional<state::ClusterId> only;
     if (!cluster.empty()) only = find_cluster(context, cluster).id;

@@ -1,7 +1,6 @@
 // Clusters, nodes and jobs as they are now, for get and describe.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,11 +17,13 @@ struct NameOption {
   std::string name;
 };
 
-enum class Need : std::uint8_t { optional, required };
-
-/// Adds NAME.
+/// Adds NAME, which must be given.
 std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view help,
-                                          Values values, Need need);
+                                          Values values);
+
+/// Adds NAME, which may be given several times, and returns the names: empty for all.
+std::shared_ptr<std::vector<std::string>> describe_names(Arguments& arguments,
+                                                         std::string_view help, Values values);
 
 /// Returns the cluster in its provider's present view, or, if that cannot be asked, its last known
 /// state, with a warning.
@@ -31,21 +32,23 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster);
 /// Puts the running nodes that have not answered into `shown`, as commands have found them.
 void note_silences(Context& context, ClusterAndNodes& shown);
 
-/// Returns the named cluster, or all of them.
-std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name);
+/// Returns the named clusters, each once, or all of them without a name.
+std::vector<ClusterAndNodes> wanted_clusters(Context& context,
+                                             const std::vector<std::string>& names);
 
-/// Returns the clusters in `target`, each with the nodes in it; all for an empty one.
-std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target);
+/// Returns the clusters in the targets, each with the nodes in it; all without a target.
+std::vector<ClusterAndNodes> wanted_nodes(Context& context,
+                                          const std::vector<std::string>& targets);
 
-/// Returns the named job, those of the named array, or all of them, in their nodes' present view.
-/// Leaves out those of other clusters than `cluster`, unless it is empty. Throws not_found if there
-/// is no such cluster.
-std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name,
+/// Returns the named jobs and those of named arrays, each once, or all of them without a name, in
+/// their nodes' present view. Leaves out those of other clusters than `cluster`, unless it is
+/// empty. Throws not_found if there is no such cluster.
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::vector<std::string>& names,
                                        const std::string& cluster = "");
 
 /// Returns the table of the same jobs. Reads the records of jobs that have ended for `all` columns
 /// alone, and no more of them than the columns show.
-View table_of_jobs(Context& context, const std::string& name, const std::string& cluster,
-                   JobColumns columns);
+View table_of_jobs(Context& context, const std::vector<std::string>& names,
+                   const std::string& cluster, JobColumns columns);
 
 }  // namespace fastgpu::cli

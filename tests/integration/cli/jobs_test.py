@@ -610,6 +610,12 @@ def test_several_jobs_are_waited_for_and_reported(user):
     assert_true(float(cases["good-1"].get("time")) >= 1, "the time of a job")
     shown = json.loads(user.run(*words, "-o", "json", code=4).out)["jobs"]
     assert_equal([job["id"] for job in shown], ["good-1", "bad-1", "worse-1"])
+    shown = json.loads(user.run("get", "jobs", "bad", "good", "bad-1", "-o", "json").out)["jobs"]
+    assert_equal([job["id"] for job in shown], ["bad-1", "good-1"])
+    assert_not_in(b"worse-1", user.run("get", "jobs", "bad", "good").out)
+    user.run("get", "jobs", "bad", "missing", code=5)
+    shown = json.loads(user.run("get", "clusters", name, name, "-o", "json").out)["clusters"]
+    assert_equal([cluster["name"] for cluster in shown], [name])
     user.run("run", "job", "long", "-c", name, "-np", "1", "-d", "--", "sleep", "600")
     done = user.run(
         "wait", "job", "good", "long", "--timeout", "1s", "--junit", str(report), code=124
