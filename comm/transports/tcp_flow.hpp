@@ -52,6 +52,7 @@ class TcpFlow final : public Flow {
 
  private:
   void add_header(const Frame& frame);
+  ssize_t send(std::span<const std::byte> head, std::span<const std::byte> body);
   std::size_t receive(std::span<std::byte> into, std::span<std::byte> ahead);
   std::size_t moved(ssize_t result);
   [[noreturn]] void end(int error);
