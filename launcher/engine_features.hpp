@@ -13,6 +13,7 @@ namespace fastgpu::launcher {
 /// A part of a job that not every engine has.
 enum class JobFeature : std::uint8_t {
   hosts,                ///< --host
+  nodes,                ///< --cluster with some of its nodes
   launcher,             ///< --launcher
   input,                ///< --stdin rank0 or all
   crowding,             ///< --oversubscribe

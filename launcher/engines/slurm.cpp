@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/protocol/plan.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/split.hpp"
@@ -368,6 +369,26 @@ int slurm_ranks(const JobSpec& spec) {
   const int ranks = *spec.slurm.nodes * spec.per_node.value_or(1);
   check_count("ranks (slurm.nodes times --npernode)", ranks);
   return ranks;
+}
+
+JobSpec within_slots(JobSpec spec, std::span<const NodeSlots> nodes) {
+  if (spec.slurm.nodes || !spec.slurm.nodelist.empty()) return spec;
+  int most = 0;
+  int all = 0;
+  for (const NodeSlots& node : nodes) {
+    const int ranks = std::min(node.slots, spec.per_node.value_or(node.slots));
+    most = std::max(most, ranks);
+    all += ranks;
+  }
+  if (!spec.ranks) spec.ranks = all;
+  if (*spec.ranks > all)
+    throw Error(ErrorKind::usage,
+                counted(static_cast<std::size_t>(*spec.ranks), "rank") + " do not fit on " +
+                    counted(nodes.size(), "node") + ": there are slots for " + std::to_string(all) +
+                    (spec.per_node ? " at " + std::to_string(*spec.per_node) + " per node" : "") +
+                    " (set slurm.nodes, and --npernode, to run them anyway)");
+  spec.per_node = most;
+  return spec;
 }
 
 std::string idle_reason(const SlurmJob& job) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ std::string checked_slurm_word(const std::string& text, std::string_view more = 
 /// Returns the number of ranks: -np, or the ranks of each node times the nodes. Throws
 /// ErrorKind::usage if the job has neither.
 int slurm_ranks(const JobSpec& spec);
+
+/// Returns the job with what Slurm does not know of nodes on which fastgpu has set it up: without a
+/// number it has a rank for each slot, and no node gets more ranks than the most slots of a node. A
+/// job that chooses its nodes itself stays as it is. Throws ErrorKind::usage for more ranks than
+/// slots.
+JobSpec within_slots(JobSpec spec, std::span<const NodeSlots> nodes);
 
 /// Returns Slurm's number of the job from the answer of `sbatch --parsable`: "12" or "12;cluster".
 /// Throws remote for anything else.

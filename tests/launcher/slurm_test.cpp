@@ -54,6 +54,28 @@ JobReport report_of_two(process::ExitStatus first, process::ExitStatus second) {
 
 TEST_SUITE_BEGIN("launcher/engines/slurm");
 
+TEST_CASE("in a Slurm of fastgpu's own, a job gets ranks by the slots of its nodes") {
+  const std::vector<NodeSlots> nodes = {{.name = {"a"}, .slots = 2}, {.name = {"b"}, .slots = 4}};
+  JobSpec spec;
+  CHECK(within_slots(spec, nodes).ranks == 6);
+  CHECK(within_slots(spec, nodes).per_node == 4);
+  spec.per_node = 3;
+  CHECK(within_slots(spec, nodes).ranks == 5);
+  CHECK(within_slots(spec, nodes).per_node == 3);
+  spec.per_node.reset();
+  spec.ranks = 5;
+  CHECK(within_slots(spec, nodes).ranks == 5);
+  CHECK(within_slots(spec, nodes).per_node == 4);
+  spec.ranks = 7;
+  const Error e = failure_of([&] { within_slots(spec, nodes); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).starts_with(
+      "7 ranks do not fit on 2 nodes: there are slots for 6 (set slurm.nodes"));
+  spec.slurm.nodes = 2;
+  CHECK(within_slots(spec, nodes).ranks == 7);
+  CHECK(!within_slots(spec, nodes).per_node);
+}
+
 TEST_CASE("a batch script holds what the job asks for, and nothing else") {
   JobSpec spec = slurm_spec();
   spec.ranks = 4;

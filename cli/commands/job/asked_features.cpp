@@ -1,16 +1,26 @@
 #include "cli/commands/job/asked_features.hpp"
 
+#include <string>
 #include <utility>
 
 #include "cli/commands/job/job_input.hpp"
 
 namespace fastgpu::cli {
+namespace {
+
+bool names_nodes(const std::string& cluster) {
+  return cluster.find('/') != std::string::npos;
+}
+
+}  // namespace
 
 std::vector<launcher::JobFeature> asked_features(const RunJobOptions& options,
                                                  const launcher::JobFile& file) {
   using launcher::JobFeature;
   const std::vector<std::pair<bool, JobFeature>> all = {
       {!options.hosts.empty(), JobFeature::hosts},
+      {names_nodes(options.cluster.empty() ? file.cluster.value_or("") : options.cluster),
+       JobFeature::nodes},
       {!options.launcher.empty() || file.launcher, JobFeature::launcher},
       {wants_input(options, file), JobFeature::input},
       {options.oversubscribe, JobFeature::crowding},

@@ -87,6 +87,8 @@ RemoteTarget target_of_element(Context& context, const RunJobOptions& options,
 }
 
 launcher::JobRecord submitted_on(const RemoteTarget& target, launcher::JobSpec spec) {
+  if (has_own_slurm(target.cluster))
+    spec = launcher::within_slots(std::move(spec), slots_of(target.nodes));
   const int ranks = launcher::slurm_ranks(spec);
   return {.spec = std::move(spec),
           .placement = {{.node = target.nodes.front().name, .first = 0, .count = ranks}}};

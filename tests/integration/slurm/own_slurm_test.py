@@ -436,7 +436,11 @@ def test_a_node_that_has_lost_the_agent_gets_it_again(user):
 
 def test_a_job_that_never_fits_is_refused_at_once(user):
     create(user)
-    refused = run_job(user, "large", ["true"], "-np", "4000", code=2)
+    some = ["run", "job", "-c", f"{user.cluster}/1", "--engine", "slurm", "-np", "1", "--", "true"]
+    assert_in("Slurm chooses the nodes", user.run(*some, code=2).err)
+    refused = run_job(user, "slots", ["true"], "-np", "4000", code=2)
+    assert_in("4000 ranks do not fit on 2 nodes: there are slots for 4", refused.err)
+    refused = run_job(user, "large", ["true"], "-np", "4000", "--set", "slurm.nodes=2", code=2)
     assert_in("Slurm on", refused.err)
     assert_in("sbatch: error", refused.err)
     assert_equal(on_node(user, 0, "squeue -h"), "")

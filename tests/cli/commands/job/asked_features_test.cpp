@@ -19,6 +19,15 @@ TEST_CASE("a job of a program alone asks for nothing that an engine may lack") {
   CHECK(asked_features({}, {}).empty());
 }
 
+TEST_CASE("a cluster with some of its nodes asks for these nodes, also in a job file") {
+  RunJobOptions options;
+  options.cluster = "demo/0";
+  CHECK(asked_features(options, {}) == std::vector{JobFeature::nodes, JobFeature::cluster});
+  launcher::JobFile file;
+  file.cluster = "demo/1-3";
+  CHECK(asked_features({}, file) == std::vector{JobFeature::nodes, JobFeature::cluster});
+}
+
 TEST_CASE("a flag asks for its own feature") {
   struct Case {
     std::function<void(RunJobOptions&)> set;
