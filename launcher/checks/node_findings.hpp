@@ -1,27 +1,15 @@
 // The faults of the nodes of a cluster, each by itself and beside the others. Pure.
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "agent/protocol/facts.hpp"
-#include "base/names.hpp"
-#include "base/outcome.hpp"
+#include "launcher/checks/checked_node.hpp"
 #include "launcher/checks/finding.hpp"
-#include "launcher/checks/node_health.hpp"
 
 namespace fastgpu::launcher {
-
-struct CheckedNode {
-  NodeName name;
-  Outcome<NodeHealth> state{};
-  Outcome<agent::JobNodeFacts> facts{};      ///< The report of the agent.
-  std::chrono::milliseconds clock_ahead{0};  ///< The node's clock minus ours, as it arrived here.
-};
 
 /// The names of the checks on nodes, in the order in which they are shown.
 std::span<const std::string_view> node_checks() noexcept;

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "launcher/checks/checked_node.hpp"
 #include "launcher/checks/finding.hpp"
-#include "launcher/checks/node_findings.hpp"
 
 namespace fastgpu::launcher {
 
