@@ -127,23 +127,25 @@ fgc_status fgc_all_to_all_async(fgc_comm* comm, const void* out, void* in, size_
 }
 
 fgc_status fgc_send(fgc_comm* comm, const void* data, size_t count, int type, int to) {
-  return guarded([&] { ranks_of(comm).send(elements_at(data, count, type), {to}); });
+  return guarded([&] { ranks_of(comm).send(elements_at(data, count, type), {to}, type_of(type)); });
 }
 
 fgc_status fgc_send_async(fgc_comm* comm, const void* data, size_t count, int type, int to,
                           fgc_request** request) {
-  return begun(request,
-               [&] { return ranks_of(comm).start_send(elements_at(data, count, type), {to}); });
+  return begun(request, [&] {
+    return ranks_of(comm).start_send(elements_at(data, count, type), {to}, type_of(type));
+  });
 }
 
 fgc_status fgc_recv(fgc_comm* comm, void* data, size_t count, int type, int from) {
-  return guarded([&] { ranks_of(comm).receive(elements_at(data, count, type), {from}); });
+  return guarded(
+      [&] { ranks_of(comm).receive(elements_at(data, count, type), {from}, type_of(type)); });
 }
 
 fgc_status fgc_recv_async(fgc_comm* comm, void* data, size_t count, int type, int from,
                           fgc_request** request) {
   return begun(request, [&] {
-    return ranks_of(comm).start_receive(elements_at(data, count, type), {from});
+    return ranks_of(comm).start_receive(elements_at(data, count, type), {from}, type_of(type));
   });
 }
 

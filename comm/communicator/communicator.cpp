@@ -153,18 +153,20 @@ Communicator::Arguments Communicator::prepare_all_to_all(std::span<const std::by
 }
 
 Work Communicator::prepare_message(Direction direction, std::span<const std::byte> out,
-                                   std::span<std::byte> in, Rank peer) {
+                                   std::span<std::byte> in, Rank peer, ElementType type) {
   check_rank(direction == Direction::out ? "send" : "receive", peer);
   if (peer == self_) throw Error(ErrorKind::usage, "a rank sends no messages to itself");
   const Call call{.kind = CallKind::message,
+                  .moved = type,
                   .bytes = direction == Direction::out ? out.size() : in.size(),
                   .reduction = {.type = ElementType::uint8},
                   .root = peer};
   return work_of(call, in, out, direction);
 }
 
-Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
-  Work work = prepare_message(Direction::out, data, {}, to);
+Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, ElementType type,
+                                IfGone if_gone) {
+  Work work = prepare_message(Direction::out, data, {}, to, type);
   work.is_courtesy = if_gone == IfGone::is_ignored;
   return work;
 }
@@ -176,12 +178,12 @@ bool Communicator::may_move_now(Rank peer) const noexcept {
 }
 
 /// Sends a message if that is done at once; otherwise returns false, with nothing done.
-bool Communicator::send_now(std::span<const std::byte> data, Rank to) {
+bool Communicator::send_now(std::span<const std::byte> data, Rank to, ElementType type) {
   if (!may_move_now(to)) return false;
   const auto peer = static_cast<std::size_t>(to.value);
   const CommunicatorNumber::Start start(*context_, CallKind::message);
   Outgoing message{.peer = (*group_)[peer],
-                   .tag = first_tag(context_->tag_of(sent_[peer]), kMessageLane),
+                   .tag = first_tag(context_->tag_of(sent_[peer]), message_lane(type)),
                    .bytes = data};
   if (!world_->engine.send_now(message)) return false;
   ++sent_[peer];
@@ -189,12 +191,12 @@ bool Communicator::send_now(std::span<const std::byte> data, Rank to) {
 }
 
 /// Receives a message that has come already; otherwise returns false, with nothing done.
-bool Communicator::receive_now(std::span<std::byte> data, Rank from) {
+bool Communicator::receive_now(std::span<std::byte> data, Rank from, ElementType type) {
   if (!may_move_now(from)) return false;
   const auto peer = static_cast<std::size_t>(from.value);
   const CommunicatorNumber::Start start(*context_, CallKind::message);
   Incoming message{.peer = (*group_)[peer],
-                   .tag = first_tag(context_->tag_of(received_[peer]), kMessageLane),
+                   .tag = first_tag(context_->tag_of(received_[peer]), message_lane(type)),
                    .sink = {.memory = data}};
   if (!world_->engine.receive_now(message)) return false;
   ++received_[peer];
@@ -231,12 +233,13 @@ Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<
   return start(prepare_all_to_all(out, in, type));
 }
 
-Handle Communicator::start_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
-  return start(prepare_send(data, to, if_gone));
+Handle Communicator::start_send(std::span<const std::byte> data, Rank to, ElementType type,
+                                IfGone if_gone) {
+  return start(prepare_send(data, to, type, if_gone));
 }
 
-Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {
-  return start(prepare_message(Direction::in, {}, data, from));
+Handle Communicator::start_receive(std::span<std::byte> data, Rank from, ElementType type) {
+  return start(prepare_message(Direction::in, {}, data, from, type));
 }
 
 Handle Communicator::start_barrier() {
@@ -321,7 +324,7 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(
   const bool is_average = call.reduction.op == ReduceOp::average;
   const ProgramKey key{.kind = call.kind,
                        .bytes = call.bytes,
-                       .type = call.reduction.type,
+                       .type = direction ? call.moved : call.reduction.type,
                        .is_average = is_average,
                        .root = call.root,
                        .direction = direction};

@@ -88,17 +88,19 @@ class Communicator {
     run(prepare_all_to_all(out, in, type));
   }
 
-  /// Messages between two ranks keep their order, and have the same length on both sides.
-  Handle start_send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails);
-  Handle start_receive(std::span<std::byte> data, Rank from);
-  void send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails) {
-    if (!send_now(data, to)) run(prepare_send(data, to, if_gone));
+  /// Messages between two ranks keep their order, and have the same length and type on both sides.
+  Handle start_send(std::span<const std::byte> data, Rank to, ElementType type = ElementType::uint8,
+                    IfGone if_gone = IfGone::fails);
+  Handle start_receive(std::span<std::byte> data, Rank from, ElementType type = ElementType::uint8);
+  void send(std::span<const std::byte> data, Rank to, ElementType type = ElementType::uint8,
+            IfGone if_gone = IfGone::fails) {
+    if (!send_now(data, to, type)) run(prepare_send(data, to, type, if_gone));
   }
-  void receive(std::span<std::byte> data, Rank from) {
-    if (!receive_now(data, from)) run(prepare_message(Direction::in, {}, data, from));
+  void receive(std::span<std::byte> data, Rank from, ElementType type = ElementType::uint8) {
+    if (!receive_now(data, from, type)) run(prepare_message(Direction::in, {}, data, from, type));
   }
   void receive(std::span<std::byte> data, Rank from, Reminder& reminder) {
-    run(prepare_message(Direction::in, {}, data, from), &reminder);
+    run(prepare_message(Direction::in, {}, data, from, ElementType::uint8), &reminder);
   }
 
   /// Whether that rank has gone, as far as can be seen now: nothing can be sent to it.
@@ -216,14 +218,14 @@ class Communicator {
                                ElementType type);
   Arguments prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
                                ElementType type);
-  Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
+  Work prepare_send(std::span<const std::byte> data, Rank to, ElementType type, IfGone if_gone);
   Work prepare_message(Direction direction, std::span<const std::byte> out, std::span<std::byte> in,
-                       Rank peer);
+                       Rank peer, ElementType type);
   Arguments prepare_barrier();
 
   bool may_move_now(Rank peer) const noexcept;
-  bool send_now(std::span<const std::byte> data, Rank to);
-  bool receive_now(std::span<std::byte> data, Rank from);
+  bool send_now(std::span<const std::byte> data, Rank to, ElementType type);
+  bool receive_now(std::span<std::byte> data, Rank from, ElementType type);
 
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                std::optional<Direction> direction = {});

@@ -70,7 +70,7 @@ class Engine final : private RunnerEvents {
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
 
-  /// Move a message of few bytes within the call, on the lane kMessageLane. Return false, with
+  /// Move a message of few bytes within the call, on a lane of `message_lane`. Return false, with
   /// nothing done, if it is not possible at once: then it takes an operation.
   bool send_now(Outgoing& message);
   bool receive_now(Incoming& message);

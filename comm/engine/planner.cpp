@@ -159,12 +159,13 @@ class Planner {
 
   Program message(Direction direction) const {
     const int peer = call_.root.value;
+    const std::uint8_t lane = message_lane(call_.moved);
     Program program;
     Writer writer(program);
     if (direction == Direction::out)
-      writer.send(peer, {{Buffer::input, 0, call_.bytes}, kMessageLane});
+      writer.send(peer, {{Buffer::input, 0, call_.bytes}, lane});
     else
-      writer.receive(peer, {whole_of(call_.bytes), kMessageLane});
+      writer.receive(peer, {whole_of(call_.bytes), lane});
     return program;
   }
 

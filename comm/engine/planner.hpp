@@ -14,9 +14,6 @@
 
 namespace fastgpu::comm {
 
-/// The lane of messages between two ranks, which no collective uses.
-constexpr std::uint8_t kMessageLane = 255;
-
 /// Returns `world` with the ranks of a group alone, numbered as in the group.
 Topology topology_of(std::span<const Rank> group, const Topology& world);
 

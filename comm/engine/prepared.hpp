@@ -9,11 +9,11 @@
 #include "comm/engine/direct_step.hpp"
 #include "comm/schedule/dependencies.hpp"
 #include "comm/schedule/program.hpp"
+#include "comm/transports/message_type.hpp"
 
 namespace fastgpu::comm {
 
-/// Most messages on one channel, and most of lanes: what a message's tag has room for.
-constexpr int kChannelBits = 20;
+/// The most messages on one channel: a message's tag has room for no more.
 constexpr std::uint64_t kMostOnChannel = std::uint64_t{1} << kChannelBits;
 
 /// The place where the interpreter divides the sums of an average. It is part of the plan, so that

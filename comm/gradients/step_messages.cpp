@@ -82,10 +82,11 @@ void StepMessages::send(std::vector<Negotiation::Outgoing> messages) {
     ++counters.negotiation_messages;
     counters.negotiation_bytes += each.message.size();
     if (each.message.size() <= kShort) {
-      parts_.communicator.send(each.message, each.to, each.if_gone);
+      parts_.communicator.send(each.message, each.to, ElementType::uint8, each.if_gone);
       continue;
     }
-    Handle handle = parts_.communicator.start_send(each.message, each.to, each.if_gone);
+    Handle handle =
+        parts_.communicator.start_send(each.message, each.to, ElementType::uint8, each.if_gone);
     under_way_.push_back({std::move(each.message), std::move(handle)});
   }
 }

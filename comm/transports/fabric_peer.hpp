@@ -118,11 +118,6 @@ struct FabricPeer {
   throw Error(ErrorKind::remote, what);
 }
 
-[[noreturn]] inline void refuse_fabric_length(std::uint64_t sent, std::uint64_t expected) {
-  refuse_fabric("it sent " + std::to_string(sent) + " bytes where " + std::to_string(expected) +
-                " were expected");
-}
-
 /// Returns the tag of a piece: a stranger does not know the token.
 constexpr std::uint64_t fabric_piece_tag(std::uint64_t token, std::uint32_t number) {
   return token << 32 | number;

@@ -80,7 +80,7 @@ class FabricPieces {
   FabricBlocks staging_;
   std::list<FabricReceiving> receivings_;
   std::list<Piece> pieces_;
-  TagTable<Piece*> numbered_;  ///< Pieces by their number.
+  TagTable<Piece*, whole_tag> numbered_;  ///< Pieces by their number.
   std::uint32_t next_number_ = 0;
   std::size_t stalled_ = 0;  ///< The number of stalled `receivings_`.
 };

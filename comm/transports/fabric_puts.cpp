@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/transports/message_type.hpp"
+
 namespace fastgpu::comm {
 namespace {
 
@@ -39,11 +41,12 @@ void FabricPuts::send(FabricPeer& peer, Outgoing& message) {
   }
   peer.sending.add(message.tag, {&message, 0});
   if (peer.early_grants.find(message.tag) != nullptr) {
+    const MessageTag asked = peer.early_grants.tag_of(message.tag);
     const std::vector<FabricGrant> grants = peer.early_grants.take(message.tag);
     peer.early -= grants.size();
     try {
       for (const FabricGrant& grant : grants)
-        accept(peer, *peer.sending.find(message.tag), grant);
+        accept(peer, *peer.sending.find(message.tag), asked, grant);
     } catch (const Error& e) {
       return hub_.lose(peer, e);
     }
@@ -53,7 +56,7 @@ void FabricPuts::send(FabricPeer& peer, Outgoing& message) {
 
 void FabricPuts::take_grant(FabricPeer& peer, MessageTag tag, const FabricGrant& grant) {
   if (FabricSending* const sending = peer.sending.find(tag)) {
-    accept(peer, *sending, grant);
+    accept(peer, *sending, tag, grant);
     return hub_.flush(peer);
   }
   if (peer.early >= kMaxEarlyGrants) refuse_fabric("it awaits far more messages than there are");
@@ -64,11 +67,14 @@ void FabricPuts::take_grant(FabricPeer& peer, MessageTag tag, const FabricGrant&
     peer.early_grants.add(tag, {grant});
 }
 
-void FabricPuts::accept(FabricPeer& peer, FabricSending& sending, const FabricGrant& grant) {
+void FabricPuts::accept(FabricPeer& peer, FabricSending& sending, MessageTag asked,
+                        const FabricGrant& grant) {
   Outgoing& message = *sending.message;
-  if (grant.total != message.bytes.size())
-    refuse_fabric("it expects " + std::to_string(grant.total) + " bytes where " +
-                  std::to_string(message.bytes.size()) + " are sent");
+  const MessageShape wanted{asked, grant.total};
+  const MessageShape sent{message.tag, message.bytes.size()};
+  if (wanted != sent)
+    throw Error(has_type(asked) && has_type(message.tag) ? ErrorKind::usage : ErrorKind::remote,
+                "it expects " + text_of(wanted) + " where " + text_of(sent) + " are sent");
   sending.granted += grant.length;
   if (sending.granted > grant.total) refuse_fabric("it asked for bytes twice");
   if (grant.is_tagged != (peer.put == fabric::Put::none))

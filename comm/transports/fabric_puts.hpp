@@ -46,7 +46,7 @@ class FabricPuts {
   void clear() noexcept;
 
  private:
-  void accept(FabricPeer& peer, FabricSending& sending, const FabricGrant& grant);
+  void accept(FabricPeer& peer, FabricSending& sending, MessageTag asked, const FabricGrant& grant);
   void report_done(FabricPeer& peer, const FabricGrant& grant);
   bool find_memory(FabricPut& put, fabric::FabricPart& part);
   bool copy(FabricPut& put, std::span<const std::byte> source);

@@ -9,6 +9,7 @@
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "comm/transports/message_type.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -83,11 +84,12 @@ bool FabricShorts::is_flushed(const FabricPeer& peer) const {
 bool FabricShorts::deliver(FabricPeer& from, Incoming& message) {
   if (from.arrivals.find(message.tag) == nullptr) return false;
   const std::size_t expected = message.sink.memory.size();
+  const MessageTag sent = from.arrivals.tag_of(message.tag);
   const std::vector<std::byte> bytes = from.arrivals.take(message.tag);
   unasked_.remove(cost_of_short(bytes.size()));
   from.arrived_bytes -= cost_of_short(bytes.size());
   try {
-    if (bytes.size() != expected) refuse_fabric_length(bytes.size(), expected);
+    check_shape({sent, bytes.size()}, {message.tag, expected});
   } catch (const Error& e) {
     hub_.lose(from, e);
     return true;
@@ -105,15 +107,16 @@ void FabricShorts::take(FabricPeer& from, const FabricFrame& frame) {
   from.taken += cost_of_short(frame.bytes.size());
   if (Incoming** const wanted = from.wanted.find(frame.tag)) {
     Incoming& message = **wanted;
-    if (frame.bytes.size() != message.sink.memory.size())
-      refuse_fabric_length(frame.bytes.size(), message.sink.memory.size());
+    check_shape({frame.tag, frame.bytes.size()}, {message.tag, message.sink.memory.size()});
     from.wanted.take(frame.tag);
     message.sink.take(0, frame.bytes);
     message.moved = frame.bytes.size();
     hub_.events().received(message);
   } else {
-    if (FabricReceiving** const receiving = from.receiving.find(frame.tag))
-      refuse_fabric_length(frame.bytes.size(), (*receiving)->message->sink.memory.size());
+    if (FabricReceiving** const receiving = from.receiving.find(frame.tag)) {
+      const Incoming& message = *(*receiving)->message;
+      refuse_shape({frame.tag, frame.bytes.size()}, {message.tag, message.sink.memory.size()});
+    }
     if (from.arrivals.find(frame.tag) != nullptr)
       refuse_fabric("it sent two messages where there is one");
     unasked_.add(cost_of_short(frame.bytes.size()));

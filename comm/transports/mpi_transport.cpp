@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "comm/common/deadline.hpp"
+#include "comm/transports/message_type.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -177,7 +178,8 @@ void MpiTransport::open(Rank rank, std::span<const std::byte> bytes) {
   Peer& from = peer(rank);
   if (from.wanted.find(envelope.tag) == nullptr) return keep(from, envelope);
   --wanted_;
-  begin(*from.wanted.take(envelope.tag), {envelope.bytes, envelope.number}, envelope.inside);
+  begin(*from.wanted.take(envelope.tag), {envelope.tag, envelope.bytes, envelope.number},
+        envelope.inside);
 }
 
 /// Keeps an envelope until it is asked for.
@@ -186,17 +188,15 @@ void MpiTransport::keep(Peer& from, const Envelope& envelope) {
     refuse_mpi("it sent two messages where there is one");
   from.arrived_bytes += kArrivalCost + envelope.inside.size();
   if (from.arrived_bytes > kMostUnasked) refuse_mpi("it sent far more than anybody asked for");
-  from.arrivals.add(
-      envelope.tag,
-      {envelope.bytes, envelope.number, {envelope.inside.begin(), envelope.inside.end()}});
+  from.arrivals.add(envelope.tag, {envelope.tag,
+                                   envelope.bytes,
+                                   envelope.number,
+                                   {envelope.inside.begin(), envelope.inside.end()}});
 }
 
 void MpiTransport::begin(Incoming& message, const Arrival& what,
                          std::span<const std::byte> inside) {
-  const std::size_t expected = bytes_of(message);
-  if (what.bytes != expected)
-    refuse_mpi("it sent " + std::to_string(what.bytes) + " bytes where " +
-               std::to_string(expected) + " were expected");
+  check_shape({what.tag, what.bytes}, {message.tag, bytes_of(message)});
   if (what.number != 0) {
     incoming_.push_back({&message, what.number});
     return;

@@ -57,6 +57,7 @@ class MpiTransport final : public Transport {
   };
   /// A message that has been announced and is not asked for yet.
   struct Arrival {
+    MessageTag tag{};
     std::uint64_t bytes = 0;
     std::uint32_t number = 0;
     std::vector<std::byte> inside{};

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "comm/common/wire.hpp"
+#include "comm/transports/message_type.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -212,7 +213,7 @@ bool SharedPeer::receive_now(Incoming& message) {
   for (int i = 0; i < kDescriptorsATurn; ++i) {
     Descriptor descriptor;
     if (!in_.take(descriptor)) return false;
-    if (descriptor.tag == message.tag && deliver_now(message, descriptor)) return true;
+    if (deliver_now(message, descriptor)) return true;
     open(descriptor);
   }
   return false;
@@ -220,8 +221,8 @@ bool SharedPeer::receive_now(Incoming& message) {
 
 /// Returns whether the descriptor brings all bytes of the message.
 bool SharedPeer::is_whole(const Descriptor& descriptor, const Incoming& message) {
-  return is_whole_in_mailbox(descriptor.kind) && descriptor.length == message.sink.memory.size() &&
-         descriptor.length <= kEagerBytes;
+  return is_whole_in_mailbox(descriptor.kind) && descriptor.tag == message.tag &&
+         descriptor.length == message.sink.memory.size() && descriptor.length <= kEagerBytes;
 }
 
 void SharedPeer::complete(Incoming& message, std::span<const std::byte> bytes) {
@@ -326,10 +327,7 @@ void SharedPeer::keep(const Descriptor& descriptor, std::span<const std::byte> b
 
 void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
                        std::span<const std::byte> bytes) {
-  const std::size_t size = bytes_of(descriptor);
-  if (size != message.sink.memory.size())
-    refuse_shared("it sent " + std::to_string(size) + " bytes where " +
-                  std::to_string(message.sink.memory.size()) + " were expected");
+  check_shape({descriptor.tag, bytes_of(descriptor)}, {message.tag, message.sink.memory.size()});
   if (is_whole_in_mailbox(descriptor.kind)) return deliver(message, bytes);
   const auto terms = descriptor.terms();
   if (descriptor.kind == DescriptorKind::offer && begin_reading(message, terms)) return;

@@ -6,26 +6,31 @@
 #include <utility>
 #include <vector>
 
+#include "comm/transports/message_type.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
 
+/// Returns the whole tag: the key of a table of numbers that are no messages' tags.
+constexpr MessageTag whole_tag(MessageTag tag) noexcept {
+  return tag;
+}
+
 /// A table with open addressing, so that adding and taking a message costs no allocation. Values
-/// move.
-template <class T>
+/// move. Tags are the same here if their keys are: the type in them does not count.
+template <class T, MessageTag (*key)(MessageTag) noexcept = without_type>
 class TagTable {
  public:
   std::size_t size() const noexcept { return used_; }
 
   /// Returns the value of `tag`, or null. Valid until the table changes.
   T* find(MessageTag tag) noexcept {
-    if (used_ == 0) return nullptr;
-    for (std::size_t at = home(tag);; at = next(at)) {
-      Entry& entry = entries_[at];
-      if (!entry.is_used) return nullptr;
-      if (entry.tag == tag) return &entry.value;
-    }
+    Entry* const entry = entry_of(tag);
+    return entry == nullptr ? nullptr : &entry->value;
   }
+
+  /// Returns the tag with which the value of `tag`, which is in the table, was added.
+  MessageTag tag_of(MessageTag tag) noexcept { return entry_of(tag)->tag; }
 
   /// Adds `tag`, which is not in the table yet.
   T& add(MessageTag tag, T value) {
@@ -41,7 +46,7 @@ class TagTable {
   /// Takes `tag`, which is in the table.
   T take(MessageTag tag) {
     std::size_t hole = home(tag);
-    while (entries_[hole].tag != tag || !entries_[hole].is_used)
+    while (key(entries_[hole].tag) != key(tag) || !entries_[hole].is_used)
       hole = next(hole);
     T value = std::move(entries_[hole].value);
     close(hole);
@@ -60,8 +65,17 @@ class TagTable {
     T value{};
   };
 
+  Entry* entry_of(MessageTag tag) noexcept {
+    if (used_ == 0) return nullptr;
+    for (std::size_t at = home(tag);; at = next(at)) {
+      Entry& entry = entries_[at];
+      if (!entry.is_used) return nullptr;
+      if (key(entry.tag) == key(tag)) return &entry;
+    }
+  }
+
   std::size_t home(MessageTag tag) const noexcept {
-    return static_cast<std::size_t>((tag.value * 0x9e3779b97f4a7c15U) >> 20) &
+    return static_cast<std::size_t>((key(tag).value * 0x9e3779b97f4a7c15U) >> 20) &
            (entries_.size() - 1);
   }
   std::size_t next(std::size_t at) const noexcept { return (at + 1) & (entries_.size() - 1); }

@@ -16,8 +16,9 @@ void TcpArrivals::keep(const Frame& chunk, std::span<const std::byte> bytes) {
   bytes_ += kArrivalCost + bytes.size();
   TcpArrival* arrival = arrivals_.find(chunk.tag);
   if (arrival == nullptr)
-    arrival = &arrivals_.add(chunk.tag, {.total = chunk.total});
-  else if (arrival->here == arrival->total || chunk.total != arrival->total)
+    arrival = &arrivals_.add(chunk.tag, {.tag = chunk.tag, .total = chunk.total});
+  else if (arrival->here == arrival->total || chunk.total != arrival->total ||
+           chunk.tag != arrival->tag)
     throw Error(ErrorKind::remote, "it sent a message twice");
   arrival->here += bytes.size();
   if (arrival->here > arrival->total) throw Error(ErrorKind::remote, "it sent bytes twice");

@@ -19,6 +19,7 @@ struct TcpArrival {
     std::vector<std::byte> bytes{};
   };
 
+  MessageTag tag{};         ///< The tag that the peer has given it.
   std::uint64_t total = 0;  ///< Bytes of the whole message.
   std::size_t here = 0;     ///< Bytes of the chunks.
   std::vector<Chunk> chunks{};

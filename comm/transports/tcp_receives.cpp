@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "comm/transports/long_messages.hpp"
+#include "comm/transports/message_type.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -18,7 +19,7 @@ void TcpReceives::receive(Incoming& message) {
   const TcpArrival arrival = arrivals_.take(message.tag);
   if (!is_closed_) incoming_.add(message.tag, {&message, arrival.here});
   for (const TcpArrival::Chunk& chunk : arrival.chunks) {
-    take(message, chunk, arrival.total);
+    take(message, chunk, arrival);
     count(message, chunk.bytes.size());
   }
 }
@@ -27,21 +28,21 @@ bool TcpReceives::take_now(Incoming& message) {
   if (!arrivals_.has_whole(message.tag)) return false;
   const TcpArrival arrival = arrivals_.take(message.tag);
   for (const TcpArrival::Chunk& chunk : arrival.chunks)
-    take(message, chunk, arrival.total);
+    take(message, chunk, arrival);
   return true;
 }
 
 /// Takes a chunk that was kept.
-void TcpReceives::take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total) {
+void TcpReceives::take(Incoming& message, const TcpArrival::Chunk& chunk,
+                       const TcpArrival& arrival) {
   const auto length = static_cast<std::uint32_t>(chunk.bytes.size());
-  check(message, {.length = length, .offset = chunk.offset, .total = total});
+  check(message,
+        {.tag = arrival.tag, .length = length, .offset = chunk.offset, .total = arrival.total});
   message.sink.take(chunk.offset, chunk.bytes);
 }
 
 void TcpReceives::check(const Incoming& message, const Frame& frame) {
-  if (frame.total != message.sink.memory.size())
-    refuse("it sent " + std::to_string(frame.total) + " bytes where " +
-           std::to_string(message.sink.memory.size()) + " were expected");
+  check_shape({frame.tag, frame.total}, {message.tag, message.sink.memory.size()});
   if (!message.sink.accepts(frame.offset, frame.length)) refuse("it sent a part of an element");
 }
 

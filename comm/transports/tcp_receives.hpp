@@ -52,7 +52,7 @@ class TcpReceives {
 
   static void check(const Incoming& message, const Frame& frame);
   static void promise(Expected& expected, const Frame& frame);
-  static void take(Incoming& message, const TcpArrival::Chunk& chunk, std::uint64_t total);
+  static void take(Incoming& message, const TcpArrival::Chunk& chunk, const TcpArrival& arrival);
   void count(Incoming& message, std::size_t bytes);
   bool is_for_now(const Frame& frame) noexcept;
 

@@ -51,7 +51,7 @@ fgc_status fgc_request_wait(fgc_request* request);
 void fgc_request_free(fgc_request* request);
 
 /* Below, `count` elements of `type` are what each rank gives or gets for each other rank. All ranks
- * of a collective give the same type: others are FGC_USAGE, except on a GPU and where MPI carries
+ * of a collective give the same type: others are FGC_USAGE, except where NCCL or MPI carries
  * the call. Memory that a call reads and memory that it writes do not overlap: FGC_USAGE names
  * both, and nothing has begun. Exceptions are stated. */
 
@@ -84,8 +84,9 @@ fgc_status fgc_all_to_all(fgc_comm* comm, const void* out, void* in, size_t coun
 fgc_status fgc_all_to_all_async(fgc_comm* comm, const void* out, void* in, size_t count, int type,
                                 fgc_request** request);
 
-/* Messages between two ranks keep their order, and have the same length on both sides. A rank
- * sends none to itself. */
+/* Messages between two ranks keep their order, and have the same type and the same count on both
+ * sides: the receiver of another gets FGC_USAGE, which names both ranks, types and counts, and the
+ * memory that it gave is unchanged. A rank sends none to itself. */
 fgc_status fgc_send(fgc_comm* comm, const void* data, size_t count, int type, int to);
 fgc_status fgc_send_async(fgc_comm* comm, const void* data, size_t count, int type, int to,
                           fgc_request** request);

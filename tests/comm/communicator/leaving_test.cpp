@@ -93,12 +93,13 @@ TEST_CASE("a message that needs not arrive breaks nothing, whenever its receiver
         const std::vector<std::byte> small(9), large(1'000'000);
         std::vector<Handle> handles;
         for (int i = 0; !comm->has_lost({1}); ++i) {
-          comm->send(small, {1}, IfGone::is_ignored);
-          if (i < 3) handles.push_back(comm->start_send(large, {1}, IfGone::is_ignored));
+          comm->send(small, {1}, ElementType::uint8, IfGone::is_ignored);
+          if (i < 3)
+            handles.push_back(comm->start_send(large, {1}, ElementType::uint8, IfGone::is_ignored));
         }
         for (Handle& handle : handles)
           handle.wait();
-        comm->send(small, {1}, IfGone::is_ignored);
+        comm->send(small, {1}, ElementType::uint8, IfGone::is_ignored);
         sums[static_cast<std::size_t>(rank.value)] = 1;
         pair->all_reduce(std::span(&sums[static_cast<std::size_t>(rank.value)], 1), ReduceOp::sum);
       }));

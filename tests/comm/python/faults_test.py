@@ -335,6 +335,30 @@ def an_exchange_of_another_type_is_told_on_both(comm):
 
 
 @on_ranks(2)
+def messages_of_another_type_are_told_on_both(comm):
+    with raises(fc.UsageError, "rank 0", "4 float32", "4 int32"):
+        if comm.rank == 0:
+            comm.send(numpy.ones(4, "float32"), 1)
+        else:
+            comm.recv(numpy.ones(4, "int32"), 0)
+        comm.barrier()
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
+def messages_of_16_bit_numbers_are_not_taken_for_half_as_many_others(comm):
+    with raises(fc.UsageError, "rank 0", "16 float16", "8 float32"):
+        if comm.rank == 0:
+            comm.send(numpy.ones(16, "float16"), 1)
+        else:
+            comm.recv(numpy.ones(8, "float32"), 0)
+        comm.barrier()
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
 def a_disagreement_is_told_on_both(comm):
     with raises(fc.Error, "rank"):
         comm.all_reduce(numpy.ones(10 + comm.rank))

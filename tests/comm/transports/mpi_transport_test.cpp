@@ -172,8 +172,8 @@ TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its r
     {
       const std::vector<std::byte> small(9), large(1'000'000);
       std::vector<Handle> handles;
-      handles.push_back(comm->start_send(large, {1}, IfGone::is_ignored));
-      handles.push_back(comm->start_send(small, {1}, IfGone::is_ignored));
+      handles.push_back(comm->start_send(large, {1}, ElementType::uint8, IfGone::is_ignored));
+      handles.push_back(comm->start_send(small, {1}, ElementType::uint8, IfGone::is_ignored));
       for (Handle& handle : handles)
         handle.wait();
     }

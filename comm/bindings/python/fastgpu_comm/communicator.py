@@ -181,8 +181,8 @@ class Communicator:
         return self._begin(_calls.all_to_all(self._ranks, data, out))
 
     def send(self, data: Any, dest: int) -> None:
-        """To another rank. Messages between two ranks keep their order, and have the same length on
-        both sides.
+        """Sends `data` to another rank. Messages between two ranks keep their order, and have the
+        same element type and count on both sides: the receiver of another raises UsageError.
         """
         self._run(_calls.send(self._ranks, data, dest))
 
