@@ -14,6 +14,7 @@ using comm::c_api::elements_at;
 using comm::c_api::guarded;
 using comm::c_api::need;
 using comm::c_api::reduction_of;
+using comm::c_api::type_of;
 using comm::gpu::DeviceCollectives;
 using comm::gpu::StreamHandle;
 
@@ -74,32 +75,36 @@ auto reduce_scatter(const void* all, void* mine, size_t count, int type, int op,
 auto all_gather(const void* mine, void* all, size_t count, int type, void* stream) {
   return [=](DeviceCollectives& on_device, int ranks) {
     return on_device.all_gather(elements_at(mine, count, type),
-                                elements_at(all, count, type, ranks), stream_of(stream));
+                                elements_at(all, count, type, ranks), stream_of(stream),
+                                type_of(type));
   };
 }
 
 auto broadcast(void* data, size_t count, int type, int root, void* stream) {
   return [=](DeviceCollectives& on_device, int) {
-    return on_device.broadcast(elements_at(data, count, type), {root}, stream_of(stream));
+    return on_device.broadcast(elements_at(data, count, type), {root}, stream_of(stream),
+                               type_of(type));
   };
 }
 
 auto all_to_all(const void* out, void* in, size_t count, int type, void* stream) {
   return [=](DeviceCollectives& on_device, int ranks) {
     return on_device.all_to_all(elements_at(out, count, type, ranks),
-                                elements_at(in, count, type, ranks), stream_of(stream));
+                                elements_at(in, count, type, ranks), stream_of(stream),
+                                type_of(type));
   };
 }
 
 auto send(const void* data, size_t count, int type, int to, void* stream) {
   return [=](DeviceCollectives& on_device, int) {
-    return on_device.send(elements_at(data, count, type), {to}, stream_of(stream));
+    return on_device.send(elements_at(data, count, type), {to}, stream_of(stream), type_of(type));
   };
 }
 
 auto receive(void* data, size_t count, int type, int from, void* stream) {
   return [=](DeviceCollectives& on_device, int) {
-    return on_device.receive(elements_at(data, count, type), {from}, stream_of(stream));
+    return on_device.receive(elements_at(data, count, type), {from}, stream_of(stream),
+                             type_of(type));
   };
 }
 

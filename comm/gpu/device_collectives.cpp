@@ -39,37 +39,46 @@ DeviceCollectives::Request DeviceCollectives::reduce_scatter(std::span<const std
 
 DeviceCollectives::Request DeviceCollectives::all_gather(std::span<const std::byte> mine,
                                                          std::span<std::byte> all,
-                                                         StreamHandle stream) {
+                                                         StreamHandle stream, ElementType type) {
   check_blocks("all_gather", all.size(), mine.size(), ranks_.size());
-  return checked({.kind = CallKind::all_gather, .in = mine, .out = all}, stream);
+  return checked({.kind = CallKind::all_gather, .in = mine, .out = all, .moved = type}, stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::broadcast(std::span<std::byte> data, Rank root,
-                                                        StreamHandle stream) {
+                                                        StreamHandle stream, ElementType type) {
   check_rank("broadcast", root);
-  return checked({.kind = CallKind::broadcast, .in = data, .out = data, .peer = root}, stream);
+  return checked(
+      {.kind = CallKind::broadcast, .in = data, .out = data, .moved = type, .peer = root}, stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::all_to_all(std::span<const std::byte> out,
                                                          std::span<std::byte> in,
-                                                         StreamHandle stream) {
+                                                         StreamHandle stream, ElementType type) {
   const auto ranks = static_cast<std::size_t>(ranks_.size());
   check_blocks("all_to_all", out.size(), in.size() / ranks, ranks_.size());
   check_blocks("all_to_all", in.size(), out.size() / ranks, ranks_.size());
-  return checked({.kind = CallKind::all_to_all, .in = out, .out = in}, stream);
+  return checked({.kind = CallKind::all_to_all, .in = out, .out = in, .moved = type}, stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::send(std::span<const std::byte> data, Rank to,
-                                                   StreamHandle stream) {
+                                                   StreamHandle stream, ElementType type) {
   check_rank("send", to);
-  return checked({.kind = CallKind::message, .direction = Direction::out, .in = data, .peer = to},
+  return checked({.kind = CallKind::message,
+                  .direction = Direction::out,
+                  .in = data,
+                  .moved = type,
+                  .peer = to},
                  stream);
 }
 
 DeviceCollectives::Request DeviceCollectives::receive(std::span<std::byte> data, Rank from,
-                                                      StreamHandle stream) {
+                                                      StreamHandle stream, ElementType type) {
   check_rank("receive", from);
-  return checked({.kind = CallKind::message, .direction = Direction::in, .out = data, .peer = from},
+  return checked({.kind = CallKind::message,
+                  .direction = Direction::in,
+                  .out = data,
+                  .moved = type,
+                  .peer = from},
                  stream);
 }
 

@@ -38,6 +38,7 @@ struct DeviceCall {
   std::span<const std::byte> in{};
   std::span<std::byte> out{};  ///< Equal to `in` if the call works in place.
   Reduction reduction{};
+  ElementType moved = ElementType::uint8;  ///< The type of elements that are moved, not reduced.
   Rank peer{};  ///< The root of a broadcast, the other rank of a message.
 };
 
@@ -59,14 +60,19 @@ class DeviceCollectives {
   Request all_reduce(std::span<std::byte> data, Reduction reduction, StreamHandle stream);
   Request reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                          Reduction reduction, StreamHandle stream);
-  Request all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
-                     StreamHandle stream);
-  Request broadcast(std::span<std::byte> data, Rank root, StreamHandle stream);
-  Request all_to_all(std::span<const std::byte> out, std::span<std::byte> in, StreamHandle stream);
+  // All ranks give the same type to these calls. NCCL does not compare types, the other ways do.
+  Request all_gather(std::span<const std::byte> mine, std::span<std::byte> all, StreamHandle stream,
+                     ElementType type = ElementType::uint8);
+  Request broadcast(std::span<std::byte> data, Rank root, StreamHandle stream,
+                    ElementType type = ElementType::uint8);
+  Request all_to_all(std::span<const std::byte> out, std::span<std::byte> in, StreamHandle stream,
+                     ElementType type = ElementType::uint8);
 
-  // Messages between two ranks keep their order, and have the same length on both sides.
-  Request send(std::span<const std::byte> data, Rank to, StreamHandle stream);
-  Request receive(std::span<std::byte> data, Rank from, StreamHandle stream);
+  // Messages between two ranks keep their order, and have the same length and type on both sides.
+  Request send(std::span<const std::byte> data, Rank to, StreamHandle stream,
+               ElementType type = ElementType::uint8);
+  Request receive(std::span<std::byte> data, Rank from, StreamHandle stream,
+                  ElementType type = ElementType::uint8);
 
  protected:
   DeviceCollectives(Communicator ranks, std::shared_ptr<Device> device)

@@ -28,22 +28,22 @@ std::vector<StagedQueue::Part> parts_of(const DeviceCall& call) {
 
 StagedQueue::Start start_of(const DeviceCall& call) {
   return
-      [kind = call.kind, direction = call.direction, reduction = call.reduction, peer = call.peer](
-          Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out) {
+      [kind = call.kind, direction = call.direction, reduction = call.reduction, type = call.moved,
+       peer = call.peer](Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out) {
         switch (kind) {
           case CallKind::all_reduce:
             return ranks.start_all_reduce(out, reduction);
           case CallKind::reduce_scatter:
             return ranks.start_reduce_scatter(in, out, reduction);
           case CallKind::all_gather:
-            return ranks.start_all_gather(in, out);
+            return ranks.start_all_gather(in, out, type);
           case CallKind::broadcast:
-            return ranks.start_broadcast(out, peer);
+            return ranks.start_broadcast(out, peer, type);
           case CallKind::all_to_all:
-            return ranks.start_all_to_all(in, out);
+            return ranks.start_all_to_all(in, out, type);
           case CallKind::message:
-            return direction == Direction::out ? ranks.start_send(in, peer)
-                                               : ranks.start_receive(out, peer);
+            return direction == Direction::out ? ranks.start_send(in, peer, type)
+                                               : ranks.start_receive(out, peer, type);
           case CallKind::split:
           case CallKind::barrier:
             break;

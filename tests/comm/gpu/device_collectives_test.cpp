@@ -126,6 +126,28 @@ TEST_CASE("memory that cannot be pinned is copied all the same") {
   CHECK(pinned == std::vector<std::size_t>(2, 0));
 }
 
+TEST_CASE("ranks that move elements of different types between devices learn it, by name") {
+  for (const bool is_message : {false, true}) {
+    const auto outcomes = outcomes_on_devices(2, [&](const OnRank& rank) {
+      const auto& [comm, device, self] = rank;
+      StagedCollectives staged(comm, device);
+      const DeviceValues<float> values(*device, Floats(8, 1));
+      const bool is_first = comm.rank() == Rank{0};
+      const ElementType type = is_first ? ElementType::float32 : ElementType::int32;
+      const auto request = !is_message ? staged.broadcast(values.bytes(), {0}, nullptr, type)
+                           : is_first  ? staged.send(values.bytes(), {1}, nullptr, type)
+                                       : staged.receive(values.bytes(), {0}, nullptr, type);
+      request->wait();
+      comm.barrier();
+    });
+    for (const auto& outcome : outcomes) {
+      CAPTURE(is_message);
+      CHECK(test::mentions(test::failure_in(outcome), "8 float32"));
+      CHECK(test::mentions(test::failure_in(outcome), "8 int32"));
+    }
+  }
+}
+
 TEST_CASE("where a device fails, all ranks are told which and why") {
   const auto outcomes = outcomes_on_devices(3, [](const OnRank& rank) {
     const auto& [comm, device, self] = rank;
