@@ -152,7 +152,7 @@ TEST_CASE("pieces, grants and lengths that were not agreed are refused") {
     });
   };
   CHECK(granting({.total = 99'999, .length = 10}, 1) ==
-        "it expects 99999 bytes where 100000 are sent");
+        "it expects 99999 bytes where 100000 bytes are sent");
   CHECK(granting({.total = 100'000, .length = 10, .is_tagged = true}, 1) ==
         "it asked for bytes in a way that was not agreed");
   // The first fails in the fabric: no such key.
