@@ -223,7 +223,8 @@ struct JobRecord {
   Outputs outputs = Outputs::none;
   /// True if the fastgpu that runs it has yet to write a post-mortem in case that it fails.
   bool bundle_awaited = false;
-  /// What was to be done here after its end, and was not: "the command of --notify exited with 1".
+  /// The work after its end that was not done, each with the reason: "the command of --notify
+  /// exited with 1".
   std::vector<std::string> not_done{};
   /// The ids of the jobs that hold cores or GPUs which its ranks need, while it waits for these.
   std::vector<std::string> part_holders{};
