@@ -63,6 +63,12 @@ Flow::Remains CarriedFlow::give_up() noexcept {
   return {};
 }
 
+void CarriedFlow::abandon() {
+  if (owner_ != nullptr) has_frame_ = false;
+  body_ = {};
+  owner_ = nullptr;
+}
+
 bool CarriedFlow::goes_first() const noexcept {
   return usual_time_ < kSoon || Clock::now() - last_confirmed > kTryAgain;
 }

@@ -42,6 +42,8 @@ class CarriedFlow final : public Flow, public CarrierClient {
 
   /// Waits until the carrier uses the memory of messages no more, but not for long.
   Remains give_up() noexcept override;
+  /// Its network is abandoned too, and sends and receives nothing more.
+  void abandon() override;
 
   // ---- sending ----
   /// Returns whether the peer has confirmed all frames but few: as many as arrive in a short time.

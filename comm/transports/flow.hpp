@@ -67,6 +67,10 @@ class Flow {
   /// Closes the flow, and forgets what is half written. Memory of messages is touched no more.
   virtual Remains give_up() noexcept = 0;
 
+  /// Touches the memory of messages no more. The flow goes on: of a message that is half written
+  /// the rest is copied, and one that is half read goes on as though nobody had asked for it.
+  virtual void abandon() = 0;
+
   // ---- sending ----
   /// Returns the length of its longest chunk where there is no other flow.
   virtual std::size_t longest_chunk() const noexcept { return kChunkBytes; }

@@ -44,8 +44,7 @@ TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
 
 Flow::Remains TcpFlow::give_up() noexcept {
   Remains remains{.socket = std::move(socket_)};
-  const bool is_in_target = has_target_ && target_.data() != staged_.get();
-  if (is_in_target) remains.half_read = frame_;
+  if (is_in_message()) remains.half_read = frame_;
   head_.clear();
   head_begin_ = 0;
   body_ = {};
@@ -54,6 +53,21 @@ Flow::Remains TcpFlow::give_up() noexcept {
   rest_ = 0;
   ahead_begin_ = ahead_end_ = 0;
   return remains;
+}
+
+void TcpFlow::abandon() {
+  head_.insert(head_.end(), body_.begin(), body_.end());
+  body_ = {};
+  owner_ = nullptr;
+  if (!is_in_message()) return;
+  frame_.offset += filled_;
+  frame_.length -= static_cast<std::uint32_t>(std::exchange(filled_, 0));
+  stage();
+}
+
+/// Returns whether a frame is being read straight to the memory of its message.
+bool TcpFlow::is_in_message() const noexcept {
+  return has_target_ && target_.data() != staged_.get();
 }
 
 void TcpFlow::end(int error) {
@@ -196,13 +210,17 @@ bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
   has_target_ = true;
   filled_ = 0;
   target_ = events.target_of(frame_);
-  if (!target_.empty()) return true;
+  if (target_.empty()) stage();
+  return true;
+}
+
+/// Reads the frame to the flow's own buffer, a part at a time: a part stays in the caches until it
+/// is added or copied.
+void TcpFlow::stage() {
   if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
-  // A part stays in the caches until it is added or copied.
   rest_ = frame_.length - std::min<std::size_t>(frame_.length, kChunkBytes);
   frame_.length -= static_cast<std::uint32_t>(rest_);
   target_ = {staged_.get(), frame_.length};
-  return true;
 }
 
 /// Small frames, and the headers of long ones, come many at a time.

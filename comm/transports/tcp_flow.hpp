@@ -28,6 +28,7 @@ class TcpFlow final : public Flow {
 
   /// Gives the socket away, and forgets what is half written.
   Remains give_up() noexcept override;
+  void abandon() override;
 
   // ---- sending ----
   std::size_t longest_chunk() const noexcept override {
@@ -61,6 +62,8 @@ class TcpFlow final : public Flow {
   bool begin_next_part() noexcept;
   static bool is_long(const Frame& frame) noexcept { return frame.length > kAhead; }
   bool find_target(FrameEvents& events, bool is_turn_over);
+  void stage();
+  bool is_in_message() const noexcept;
   bool read_body(FrameEvents& events);
   void take_ahead(std::span<std::byte> into) noexcept;
 

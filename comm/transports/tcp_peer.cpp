@@ -488,6 +488,8 @@ void TcpPeer::close() noexcept {
 }
 
 void TcpPeer::abandon() {
+  for (const auto& flow : flows_)
+    flow->abandon();
   sending_.clear();
   again_.clear();
   for (FrameLog& log : logs_)

@@ -124,11 +124,14 @@ inline std::vector<float> tcp_numbers(std::size_t count) {
 /// The other side of one connection, which says what no rank does.
 struct TcpStranger {
   void send(const comm::Frame& frame) {
-    const comm::EncodedFrame header = comm::encode(frame);
-    const std::vector<std::byte> body(frame.length, std::byte{9});
-    REQUIRE(::send(socket.get(), header.data(), header.size(), 0) == std::ssize(header));
-    for (std::size_t at = 0; at < body.size();) {
-      const auto sent = ::send(socket.get(), body.data() + at, body.size() - at, MSG_DONTWAIT);
+    send_raw(comm::encode(frame));
+    send_raw(std::vector(frame.length, std::byte{9}));
+  }
+
+  /// Sends bytes, and lets the rank read them.
+  void send_raw(std::span<const std::byte> bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      const auto sent = ::send(socket.get(), bytes.data() + at, bytes.size() - at, MSG_DONTWAIT);
       if (sent > 0) at += static_cast<std::size_t>(sent);
       while (end->transport->progress()) {
       }

@@ -124,6 +124,56 @@ TEST_CASE("a message of another length than that of a receive within a call ends
   CHECK(pair.b->events.loss() == "it sent 100 bytes where 99 were expected");
 }
 
+TEST_CASE("what is abandoned when half of it is sent is sent as it was") {
+  for (const std::size_t bytes : {4 * kMebibyte, 60 * std::size_t{1000}}) {
+    TcpPair pair(1);
+    const std::vector<std::byte> was(bytes, std::byte{7});
+    std::vector<std::byte> sent = was;
+    std::vector<std::byte> taken(bytes);
+    // Until the connection is full, so that the first bytes of one are sent and not the others.
+    for (std::uint64_t tag = 1; tag <= 40; ++tag)
+      pair.a->send(tag, sent);
+    while (pair.a->transport->progress()) {
+    }
+    pair.a->transport->abandon();
+    std::ranges::fill(sent, std::byte{0xEE});  // It is the caller's again.
+    for (std::uint64_t tag = 1; tag <= 40; ++tag)
+      pair.b->receive(tag, {.memory = taken});
+    const auto is_sent_as_it_was = [&] {
+      return std::ranges::find(taken, std::byte{0xEE}) == taken.end();
+    };
+    for (int turn = 0; turn < 1000; ++turn) {
+      pair.a->transport->progress();
+      pair.b->transport->progress();
+      REQUIRE(is_sent_as_it_was());
+    }
+  }
+}
+
+TEST_CASE("memory that is abandoned when half of a message is there is left alone") {
+  for (const std::uint32_t bytes : {50'000U, 300'000U, std::uint32_t{kMebibyte}}) {
+    TcpStranger stranger;
+    std::vector<std::byte> taken(bytes);
+    stranger.end->receive(1, {.memory = taken});
+    const std::uint32_t half = bytes / 2 + 1;
+    stranger.send_raw(encode(
+        {.kind = TcpFrameKind::chunk, .tag = {1}, .length = bytes, .offset = 0, .total = bytes}));
+    stranger.send_raw(std::vector(half, std::byte{7}));
+    REQUIRE(taken[half - 1] == std::byte{7});
+    stranger.end->transport->abandon();
+    std::ranges::fill(taken, std::byte{0xEE});  // It is the caller's again.
+    stranger.send_raw(std::vector(bytes - half, std::byte{7}));
+    CHECK(std::ranges::count(taken, std::byte{0xEE}) == std::ssize(taken));
+    // The frames after it are read as ever.
+    std::vector<std::byte> next(100);
+    stranger.end->receive(2, {.memory = next});
+    stranger.send({.kind = TcpFrameKind::chunk, .tag = {2}, .length = 100, .total = 100});
+    for (int turn = 0; turn < 1000; ++turn)  // What nobody asks for is left unread for a while.
+      stranger.end->transport->progress();
+    CHECK(stranger.end->events.received_messages == 1);
+  }
+}
+
 TEST_CASE("a rank that is refused is told why, beside the end of its connections") {
   for (const int flows : {1, 3}) {
     CAPTURE(flows);
