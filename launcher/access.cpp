@@ -5,6 +5,7 @@
 #include "agent/protocol/silence.hpp"
 #include "base/numbers.hpp"
 #include "ssh/openssh.hpp"
+#include "transfer/sha256.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -35,10 +36,6 @@ std::string mpirun_name(const Peer& peer, std::size_t place) {
   return place == 0 ? "localhost" : "node-" + std::to_string(place);
 }
 
-std::string access_directory(const ClusterAccess& access) {
-  return ".fastgpu/" + below_fastgpu(access);
-}
-
 std::string known_hosts(std::span<const Peer> peers) {
   std::string text;
   for (const Peer& peer : peers) {
@@ -50,16 +47,15 @@ std::string known_hosts(std::span<const Peer> peers) {
   return text;
 }
 
-std::string ssh_config(std::span<const Peer> peers, const std::string& directory,
-                       const std::string& ssh_version) {
+std::string ssh_config(std::span<const Peer> peers, const std::string& key_path,
+                       const std::string& known_hosts_path, const std::string& ssh_version) {
   std::string text;
   for (std::size_t i = 0; i < peers.size(); ++i)
     text += "Host " + mpirun_name(peers[i], i) + "\n  HostName " + peers[i].address + "\n  Port " +
             std::to_string(peers[i].port) + "\n  User " + peers[i].user + "\n";
   // Quoted, because a home directory may have a space; hosts that are not listed above are refused.
-  const std::string place = ssh::openssh_literal(directory);
-  return text + "Host *\n  IdentityFile \"" + place + "/id_ed25519\"\n" +
-         "  UserKnownHostsFile \"" + place + "/known_hosts\"\n" +
+  return text + "Host *\n  IdentityFile \"" + ssh::openssh_literal(key_path) + "\"\n" +
+         "  UserKnownHostsFile \"" + ssh::openssh_literal(known_hosts_path) + "\"\n" +
          "  GlobalKnownHostsFile /dev/null\n"
          "  IdentitiesOnly yes\n"
          "  StrictHostKeyChecking yes\n"
@@ -76,14 +72,26 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
 }
 
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
-                                           const agent::JobNodeFacts& node) {
+                                           const agent::JobNodeFacts& node,
+                                           const std::string& prefix) {
   // ssh has no way to write a quotation mark in a path.
   const bool has_mark = node.home.find('"') != node.home.npos;
-  const std::string directory = (has_mark ? "~" : node.home) + "/" + access_directory(access);
-  const std::string below = below_fastgpu(access);
-  return {{below + "/id_ed25519", access.private_key.reveal()},
-          {below + "/known_hosts", known_hosts(peers)},
-          {below + "/ssh_config", ssh_config(peers, directory, node.ssh_version)}};
+  const std::string fastgpu = (has_mark ? "~" : node.home) + "/.fastgpu/";
+  const std::string key = below_fastgpu(access) + "/id_ed25519";
+  const std::string hosts = prefix + "known_hosts";
+  return {
+      {key, access.private_key.reveal()},
+      {hosts, known_hosts(peers)},
+      {prefix + "ssh_config", ssh_config(peers, fastgpu + key, fastgpu + hosts, node.ssh_version)}};
+}
+
+std::string access_prefix(const ClusterAccess& access, std::span<const Peer> peers) {
+  std::string text;
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    text += mpirun_name(peers[i], i) + " " + peers[i].user + " ";
+  constexpr std::size_t kDigits = 16;
+  const std::string digits = transfer::sha256_hex(text + known_hosts(peers)).substr(0, kDigits);
+  return below_fastgpu(access) + "/" + digits + "-";
 }
 
 }  // namespace fastgpu::launcher

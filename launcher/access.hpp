@@ -32,17 +32,19 @@ struct ClusterAccess {
 /// ports of one address for one node.
 std::string mpirun_name(const Peer& peer, std::size_t place);
 
-/// Returns the directory of a cluster's files on a node, relative to home.
-std::string access_directory(const ClusterAccess& access);
-
-/// Returns id_ed25519, known_hosts and ssh_config, with names relative to ".fastgpu", for the node
-/// with these facts.
+/// Returns the cluster's key, and known_hosts and ssh_config for connections to these peers, for
+/// the node with these facts. All names are relative to ".fastgpu". Those of the two begin with
+/// `prefix`, which is the caller's own: at any time others may connect to other peers.
 std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
-                                           const agent::JobNodeFacts& node);
+                                           const agent::JobNodeFacts& node,
+                                           const std::string& prefix);
+
+/// Returns a prefix for access_files() that is the same for all who connect to these peers.
+std::string access_prefix(const ClusterAccess& access, std::span<const Peer> peers);
 
 std::string known_hosts(std::span<const Peer> peers);
-/// `directory` has the key and known_hosts; `ssh_version` is that of JobNodeFacts.
-std::string ssh_config(std::span<const Peer> peers, const std::string& directory,
-                       const std::string& ssh_version);
+/// The paths are absolute; `ssh_version` is that of JobNodeFacts.
+std::string ssh_config(std::span<const Peer> peers, const std::string& key_path,
+                       const std::string& known_hosts_path, const std::string& ssh_version);
 
 }  // namespace fastgpu::launcher

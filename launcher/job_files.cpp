@@ -190,7 +190,7 @@ bool is_crowded(const JobFilesRequest& request, std::span<const agent::JobNodeFa
 /// with blanks apart.
 std::string ssh_config_path(const JobFilesRequest& request) {
   if (request.nodes.size() == 1) return "";
-  return access_directory(request.access) + "/ssh_config";
+  return ".fastgpu/" + below_fastgpu(request, "ssh_config");
 }
 
 bool have_same_host_names(std::span<const agent::JobNodeFacts> facts) {
@@ -323,7 +323,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   }
   std::vector<agent::SmallFile> files;
   if (request.nodes.size() > 1) {
-    files = access_files(request.access, peers, facts[0]);
+    files = access_files(request.access, peers, facts[0], below_fastgpu(request, ""));
     files.push_back({below_fastgpu(request, agent::kNodeNames), node_names(request)});
   }
   files.push_back({below_fastgpu(request, "hostfile"), hostfile(entries)});

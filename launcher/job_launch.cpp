@@ -42,14 +42,22 @@ const ssh::Host& JobLaunch::host_of(const JobNode& member) const {
   return nodes_.at(member.ranks.node).host;
 }
 
-std::vector<agent::JobNodeFacts> JobLaunch::prepare(const Cancel& cancel) {
+std::vector<NodeAnswer> JobLaunch::put_first_files(FolderPlace place, const Cancel& cancel) {
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request_.nodes)
     tasks.push_back(
         {.host = host_of(member),
-         .command = commands_.put_new_files_and_facts(request_.spec, options_.retention),
+         .command = commands_.put_new_files_and_facts(request_.spec, options_.retention, place),
          .input = encode_files(rank_files(request_, member))});
-  const auto answers = ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+  return ask_agent(client_, tasks, options_.agent, kStartTimeout, cancel);
+}
+
+std::vector<agent::JobNodeFacts> JobLaunch::prepare(const Cancel& cancel) {
+  auto answers = put_first_files(FolderPlace::usual, cancel);
+  if (share_home(answers)) {  // Later jobs know it from the beginning.
+    remove_files(prepared_nodes(answers));
+    answers = put_first_files(FolderPlace::own_disk, cancel);
+  }
   const auto taken = node_with_same_id(answers);
   std::vector<NodeName> silent = silent_nodes(answers);
   if (taken || !silent.empty()) remove_files(prepared_nodes(answers));

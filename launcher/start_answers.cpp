@@ -1,9 +1,18 @@
 #include "launcher/start_answers.hpp"
 
+#include <algorithm>
+
 #include "agent/protocol/exit_codes.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::launcher {
+namespace {
+
+bool has_ended_with(const NodeAnswer& answer, int code) {
+  return answer.result.ok() && answer.result.value().code() == code;
+}
+
+}  // namespace
 
 std::optional<JobOutcome> never_begun(std::span<const NodeAnswer> answers) {
   for (const NodeAnswer& answer : answers) {
@@ -20,9 +29,13 @@ std::optional<JobOutcome> never_begun(std::span<const NodeAnswer> answers) {
 
 std::optional<NodeName> node_with_same_id(std::span<const NodeAnswer> answers) {
   for (const NodeAnswer& answer : answers)
-    if (answer.result.ok() && answer.result.value().code() == agent::kIdTaken)
-      return answer.result.host;
+    if (has_ended_with(answer, agent::kIdTaken)) return answer.result.host;
   return std::nullopt;
+}
+
+bool share_home(std::span<const NodeAnswer> answers) {
+  return std::ranges::any_of(
+      answers, [](const NodeAnswer& answer) { return has_ended_with(answer, agent::kHomeShared); });
 }
 
 bool is_silent(const NodeAnswer& answer) {
@@ -39,8 +52,7 @@ std::vector<NodeName> silent_nodes(std::span<const NodeAnswer> answers) {
 std::vector<NodeName> prepared_nodes(std::span<const NodeAnswer> answers) {
   std::vector<NodeName> prepared;
   for (const NodeAnswer& answer : answers)
-    if (answer.result.ok() && answer.result.value().code() == 0)
-      prepared.push_back(answer.result.host);
+    if (has_ended_with(answer, 0)) prepared.push_back(answer.result.host);
   return prepared;
 }
 

@@ -19,6 +19,9 @@ std::optional<JobOutcome> never_begun(std::span<const NodeAnswer> answers);
 /// Returns a node that has a job of the same id already; absent if none has.
 std::optional<NodeName> node_with_same_id(std::span<const NodeAnswer> answers);
 
+/// Returns true if nodes of the job share a home directory.
+bool share_home(std::span<const NodeAnswer> answers);
+
 /// Returns true if the node cannot be reached, or the connection to it was lost.
 bool is_silent(const NodeAnswer& answer);
 

@@ -47,6 +47,7 @@ bool has_own_key(Services& services, const state::Cluster& cluster) {
 remote::NodeRoute make_route(Services& services, const RemoteTarget& target) {
   const auto access = access_of(services, target.cluster);
   const auto peers = peers_of(services, target);
+  const std::string prefix = launcher::access_prefix(access, peers);
   const auto nodes = node_access(services);
   const auto facts = envs::call_nodes(
       nodes, target.hosts, [](std::size_t) { return envs::NodeCall{.words = {"facts"}}; }, {});
@@ -54,13 +55,12 @@ remote::NodeRoute make_route(Services& services, const RemoteTarget& target) {
                    [&](std::size_t i) {
                      if (!facts[i].ok()) return envs::NodeCall{.words = {"version"}};
                      const auto node = agent::parse_node_facts(facts[i].value().text());
-                     return envs::NodeCall{
-                         .words = {"put-files", ".fastgpu"},
-                         .input = encode_files(launcher::access_files(access, peers, node))};
+                     return envs::NodeCall{.words = {"put-files", ".fastgpu"},
+                                           .input = encode_files(launcher::access_files(
+                                               access, peers, node, prefix))};
                    },
                    {});
-  remote::NodeRoute route{.config = launcher::access_directory(access) + "/ssh_config",
-                          .names = {}};
+  remote::NodeRoute route{.config = ".fastgpu/" + prefix + "ssh_config", .names = {}};
   for (std::size_t i = 0; i < peers.size(); ++i)
     route.names.push_back(launcher::mpirun_name(peers[i], i));
   return route;

@@ -10,7 +10,6 @@
 #include "base/join.hpp"
 #include "base/rdma_devices.hpp"
 #include "launcher/checks/remedies.hpp"
-#include "launcher/checks/shared_homes.hpp"
 #include "launcher/checks/xid.hpp"
 
 namespace fastgpu::launcher {
@@ -20,9 +19,9 @@ using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 18> kNodeChecks = {
-    "ssh",        "agent",     "open-mpi",       "kernel", "clock",   "host-name",
-    "home",       "disk",      "memory",         "gpus",   "driver",  "cuda",
-    "gpu-errors", "gpu-users", "fabric-manager", "rdma",   "memlock", "leftovers"};
+    "ssh",       "agent",          "open-mpi", "kernel",  "clock",    "host-name",
+    "disk",      "memory",         "gpus",     "driver",  "cuda",     "gpu-errors",
+    "gpu-users", "fabric-manager", "rdma",     "memlock", "leftovers"};
 
 constexpr Bytes kFullDisk{100'000'000};
 constexpr Bytes kLittleDisk{1'000'000'000};
@@ -67,7 +66,6 @@ class NodeFindings {
     check_gpus();
     check_rdma();
     check_leftovers();
-    std::ranges::move(shared_home_findings(nodes_), std::back_inserter(found_));
     std::ranges::stable_sort(found_, {}, [](const Finding& finding) {
       return std::ranges::find(kNodeChecks, finding.check) - kNodeChecks.begin();
     });

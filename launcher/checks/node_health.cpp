@@ -112,14 +112,6 @@ class StateReader {
       state_.host = line.text(0);
     else if (word == "kernel")
       state_.kernel = line.text(0);
-    else if (word == "boot")
-      state_.boot_id = line.text(0);
-    else if (word == "home")
-      state_.home = {.path = line.text(0),
-                     .device = line.text(1),
-                     .inode = line.text(2),
-                     .type = line.text(3),
-                     .source = line.text(4)};
     else if (word == "own_address")
       state_.own_address = line.text(0);
     else if (word == "memory")

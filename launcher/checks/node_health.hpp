@@ -64,22 +64,11 @@ struct GpuProcess {
   std::string name;
 };
 
-/// The home directory of the user who logs in. All are texts of the node's own programs.
-struct HomeDirectory {
-  std::string path{};    ///< "/home/ann"
-  std::string device{};  ///< The number of the device, which is that of the node's kernel.
-  std::string inode{};
-  std::string type{};    ///< The file system: "nfs", "ext2/ext3".
-  std::string source{};  ///< Where it is mounted from: "nas:/home", "/dev/sda1".
-};
-
 struct NodeHealth {
   std::chrono::system_clock::time_point time{};  ///< The node's clock when the script began.
   std::string host;                              ///< The node's own name.
   std::string own_address;  ///< The address to which that name resolves there; empty for none.
   std::string kernel;
-  std::string boot_id;
-  HomeDirectory home;
   Bytes memory{};
   Bytes available{};
   std::optional<Bytes> memlock{};  ///< Absent without a limit.

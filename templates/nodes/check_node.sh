@@ -20,8 +20,6 @@ system() {
   say time "$(date +%s.%N)"
   say host "$(uname -n)"
   say kernel "$(uname -r)"
-  say boot "$(line_of "$root/proc/sys/kernel/random/boot_id")"
-  say home "$HOME" "$(stat -c '%d	%i' "$HOME" 2>/dev/null)" "$(stat -f -c %T "$HOME" 2>/dev/null)" "$(briefly df -P "$HOME" 2>/dev/null | sed -n '2s/ .*//p')"
   if have getent; then say own_address "$(getent ahosts "$(uname -n)" | { read -r first _ && printf '%s' "$first"; })"; fi
   sed -n 's/^MemTotal: *\([0-9]*\).*/memory\t\1/p;s/^MemAvailable: *\([0-9]*\).*/available\t\1/p' "$root/proc/meminfo"
   sed -n 's/^Max locked memory *\([a-z0-9]*\) .*/memlock\t\1/p' /proc/self/limits

@@ -143,10 +143,10 @@ TEST_CASE("a node that cannot be reached is named, and nothing is left") {
              "#!/bin/sh\necho 'debug: x' >&2; echo 'ssh_config line 10: invalid quotes' >&2; exit "
              "255\n");
   const auto told = process::capture(nodes.command(), options, never);
-  CHECK(
-      told.err.find("debug: x\nssh_config line 10: invalid quotes\n"
-                    "the connection to node-1 has failed: ssh_config line 10: invalid quotes\n") !=
-      std::string::npos);
+  const std::string wanted =
+      "debug: x\nssh_config line 10: invalid quotes\n"
+      "the connection to node-1 has failed: ssh_config line 10: invalid quotes\n";
+  CHECK_MESSAGE(told.err.find(wanted) != std::string::npos, told.err);
 }
 
 TEST_SUITE_END();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/facts.hpp"
 #include "fakes/fake_ssh.hpp"
 #include "launcher/frame_text.hpp"
@@ -276,6 +277,37 @@ TEST_CASE("a job whose start has no answer may run, unless its node confirms tha
     }
     CHECK(may_run == !can_stop);
   }
+}
+
+TEST_CASE("nodes that share a home directory get the files again, for their own disks") {
+  FakeSsh client{[](const FakeSsh::Seen& asked) -> FakeReply {
+    const auto has = [&](const char* part) {
+      return asked.command.find(part) != std::string::npos;
+    };
+    if (!has("--new-job")) return {};
+    if (asked.host == "n-1" && !has("--own-disk"))
+      return {.exit = {.status = agent::kHomeShared}};
+    return {.out = to_text(agent::JobNodeFacts{.home = "/root", .boot_id = asked.host})};
+  }};
+  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}, .launcher = Launcher::plain},
+                      .placement = {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}}};
+  std::vector<ClusterNode> nodes(2);
+  nodes[0].host.name = {"n-0"};
+  nodes[1].host.name = {"n-1"};
+  const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                                         {.agent = {.file = {}, .hash = {"0123456789abcdef"}},
+                                          .network_check = NetworkCheck::off});
+  const Cancel never;
+  engine->start("train-1", job, never, {});
+  const auto count = [&](const char* part, const char* host) {
+    return std::ranges::count_if(client.seen, [&](const FakeSsh::Seen& asked) {
+      return asked.command.find(part) != std::string::npos && asked.host == host;
+    });
+  };
+  CHECK(count("job-remove", "n-0") == 1);
+  CHECK(count("job-remove", "n-1") == 0);
+  CHECK(count("--own-disk", "n-0") == 1);
+  CHECK(count("--own-disk", "n-1") == 1);
 }
 
 TEST_CASE("a job starts although a node becomes silent while it tries the others") {

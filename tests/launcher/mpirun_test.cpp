@@ -173,7 +173,7 @@ TEST_CASE("what mpirun passes on to daemons is there for every user of every nod
     CHECK(
         std::ranges::find(words, "env .fastgpu/bin/fastgpu-agent-0123456789abcdef start-daemon") !=
         words.end());
-    CHECK(std::ranges::find(words, "-x -F .fastgpu/clusters/c0ffee00/ssh_config") != words.end());
+    CHECK(std::ranges::find(words, "-x -F .fastgpu/jobs/train-1/ssh_config") != words.end());
   }
 }
 
@@ -309,8 +309,8 @@ TEST_CASE("a plain job needs no mpirun, and its ranks get the same variables") {
   REQUIRE(plan.argv.size() == 3);
   CHECK(plan.argv[0] == "/bin/sh");
   for (const char* part : {" launch .fastgpu/jobs/train-1 ", " node-ranks .fastgpu/jobs/train-1",
-                           "--ssh-config .fastgpu/clusters/c0ffee00/ssh_config",
-                           "--pass MASTER_PORT", "--pass OMP_NUM_THREADS"})
+                           "--ssh-config .fastgpu/jobs/train-1/ssh_config", "--pass MASTER_PORT",
+                           "--pass OMP_NUM_THREADS"})
     CHECK_MESSAGE(plan.argv[2].find(part) != std::string::npos, plan.argv[2]);
   CHECK(agent::parse_plan(rank_files(plain, plain.nodes[1])[0].content).world_size == 3);
 }
@@ -403,21 +403,22 @@ TEST_CASE("a node with an IPv6 address has another name for mpirun, which takes 
   CHECK(mpirun_name(peers[0], 0) == "localhost");
   CHECK(mpirun_name(peers[1], 1) == "node-1");
   CHECK(mpirun_name(peers[2], 2) == "10.0.0.3");
-  const std::string config = ssh_config(peers, "/root/x", "");
+  const std::string config = ssh_config(peers, "/root/x/id_ed25519", "/root/x/known_hosts", "");
   CHECK(config.find("Host node-1\n  HostName fd00::2\n  Port 2200\n") != std::string::npos);
   CHECK(config.find("Host 10.0.0.3\n  HostName 10.0.0.3\n") != std::string::npos);
 }
 
 TEST_CASE("the percent signs of a home directory are no sequences of ssh") {
-  const std::string config = ssh_config({}, "/home/100%d/x", "");
+  const std::string config =
+      ssh_config({}, "/home/100%d/x/id_ed25519", "/home/100%d/y/known_hosts", "");
   CHECK(config.find("IdentityFile \"/home/100%%d/x/id_ed25519\"\n") != std::string::npos);
-  CHECK(config.find("UserKnownHostsFile \"/home/100%%d/x/known_hosts\"\n") != std::string::npos);
+  CHECK(config.find("UserKnownHostsFile \"/home/100%%d/y/known_hosts\"\n") != std::string::npos);
 }
 
 TEST_CASE("nodes with an ssh whose key exchange is slow by default begin with a fast one") {
   const auto has_line = [](const std::string& version) {
-    return ssh_config({}, "/root/x", version).find("  KexAlgorithms ^curve25519-sha256\n") !=
-           std::string::npos;
+    return ssh_config({}, "/root/key", "/root/hosts", version)
+               .find("  KexAlgorithms ^curve25519-sha256\n") != std::string::npos;
   };
   CHECK(has_line("OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.19 27 Jan 2026"));
   CHECK(has_line("OpenSSH_10.0p2, OpenSSL 3.5.4"));

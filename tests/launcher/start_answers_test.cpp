@@ -41,6 +41,8 @@ TEST_CASE("nodes are told apart by their answers to the first files") {
   CHECK(silent_nodes(answers) == std::vector<NodeName>{{"n-1"}});
   CHECK(node_with_same_id(answers) == NodeName{"n-3"});
   CHECK_FALSE(node_with_same_id(std::vector{answer("n-0", 0)}));
+  CHECK_FALSE(share_home(answers));
+  CHECK(share_home(std::vector{answer("n-0", 0), answer("n-1", agent::kHomeShared)}));
 }
 
 TEST_SUITE_END();

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "agent/files/disk.hpp"
+#include "agent/jobs/job_place.hpp"
 #include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
@@ -81,54 +84,69 @@ std::int64_t nanoseconds_of(Time time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
-/// Returns the folders of all jobs here. One that cannot be read counts as that of a job that runs.
-std::vector<JobFolder> folders_in(const fs::path& jobs, Time now) {
+/// The folders of all jobs here, and their paths by their names.
+struct FoldersHere {
+  std::vector<JobFolder> folders{};
+  std::map<std::string, fs::path> paths{};
+
+  const fs::path& path_of(const JobFolder& folder) const { return paths.at(folder.name); }
+};
+
+/// Looks at the folders of all jobs here. One that cannot be read counts as that of a job that
+/// runs.
+FoldersHere look_at_folders(Time now) {
   const std::set<std::string> running = running_jobs();
-  std::vector<JobFolder> folders;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(jobs, none)) {
-    if (!entry.is_directory(none) || entry.is_symlink(none)) continue;
-    JobFolder& folder = folders.emplace_back(JobFolder{.name = entry.path().filename()});
-    if (running.contains(folder.name)) continue;
+  FoldersHere here;
+  for (const fs::path& path : job_folders_here()) {
+    const std::string name = path.filename();
+    if (!here.paths.emplace(name, path).second) continue;
+    JobFolder& folder = here.folders.emplace_back(JobFolder{.name = name});
+    if (running.contains(name)) continue;
     try {
-      if (const auto when = end_of(entry.path(), now)) folder.ended = nanoseconds_of(*when);
+      if (const auto when = end_of(path, now)) folder.ended = nanoseconds_of(*when);
     } catch (const std::exception&) {
       continue;
     }
   }
-  return folders;
+  return here;
 }
 
-void remove_folder(const fs::path& directory) {
+/// Frees what the system keeps for a job that has ended.
+void free_resources(const fs::path& directory) {
   const std::string name = directory.filename();
   remove_empty_groups(directory, name);
-  std::error_code left;
-  fs::remove_all(directory, left);
   drop_shared_memory(name);
 }
 
+/// Takes the lock of those that remove folders; absent if another process removes some. Hosts that
+/// share a home directory take turns.
+std::optional<UniqueFd> lock_folders() {
+  return try_lock(below_home(kJobs).string() + ".lock");
+}
+
 void tidy(const JobRetention& retention, const std::string& starting) {
-  const fs::path jobs = below_home(kJobs);
-  const auto lock = try_lock(jobs.string() + ".lock");
-  if (!lock) return;  // Another process is doing this now.
+  const auto lock = lock_folders();
+  if (!lock) return;
   const Time now = Time::clock::now();
-  auto folders = folders_in(jobs, now);
-  for (JobFolder& folder : folders)
+  FoldersHere here = look_at_folders(now);
+  for (JobFolder& folder : here.folders)
     if (folder.name == starting) folder.ended.reset();
-  for (const JobFolder& folder : folders)
-    if (folder.ended) drop_secrets(jobs / folder.name);
-  for (const JobFolder& folder : outdated(folders, retention, nanoseconds_of(now)))
-    remove_folder(jobs / folder.name);
+  for (const JobFolder& folder : here.folders)
+    if (folder.ended) drop_secrets(here.path_of(folder));
+  for (const JobFolder& folder : outdated(here.folders, retention, nanoseconds_of(now))) {
+    free_resources(here.path_of(folder));
+    remove_folder_here(here.path_of(folder));
+  }
+  remove_old_links();
 }
 
 /// Returns the folders of jobs that a state directory has started.
-std::vector<JobFolder> folders_of(const std::string& owner, Time now) {
-  const fs::path jobs = below_home(kJobs);
-  std::vector<JobFolder> folders = folders_in(jobs, now);
-  std::erase_if(folders, [&](const JobFolder& folder) {
-    return read_file(jobs / folder.name / kJobOwner) != owner;
+FoldersHere folders_of(const std::string& owner, Time now) {
+  FoldersHere here = look_at_folders(now);
+  std::erase_if(here.folders, [&](const JobFolder& folder) {
+    return read_file(here.path_of(folder) / kJobOwner) != owner;
   });
-  return folders;
+  return here;
 }
 
 std::string take_owner(OptionReader& options) {
@@ -187,8 +205,7 @@ bool may_be_untidy(const JobRetention& retention, const std::string& starting) {
   const Time oldest = Time::clock::now() - retention.age;
   std::size_t count = 0;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(below_home(kJobs), none)) {
-    const fs::path& folder = entry.path();
+  for (const fs::path& folder : job_folders_here()) {
     if (folder.filename() == starting) continue;
     const auto touched = time_of(folder);
     if (!touched || *touched < oldest || fs::exists(folder / kVariables, none)) return true;
@@ -223,8 +240,8 @@ int run_job_folders(Arguments arguments) {
   const std::string owner = take_owner(options);
   options.expect_end();
   const Time now = Time::clock::now();
-  write_all(STDOUT_FILENO,
-            to_text(JobFolders{.now = nanoseconds_of(now), .folders = folders_of(owner, now)}));
+  write_all(STDOUT_FILENO, to_text(JobFolders{.now = nanoseconds_of(now),
+                                              .folders = folders_of(owner, now).folders}));
   return 0;
 }
 
@@ -234,11 +251,14 @@ int run_job_discard(Arguments arguments) {
   std::vector<JobFolder> unwanted;
   for (const std::string& word : options.take_rest())
     unwanted.push_back(parse_discard_word(word));
-  const fs::path jobs = below_home(kJobs);
-  const auto lock = try_lock(jobs.string() + ".lock");
+  const auto lock = lock_folders();
   if (!lock) throw Error(ErrorKind::transient, "another command removes folders of jobs now");
-  for (const JobFolder& folder : folders_of(owner, Time::clock::now()))
-    if (folder.ended && contains(unwanted, folder)) remove_folder(jobs / folder.name);
+  const FoldersHere here = folders_of(owner, Time::clock::now());
+  for (const JobFolder& folder : here.folders) {
+    if (!folder.ended || !contains(unwanted, folder)) continue;
+    free_resources(here.path_of(folder));
+    remove_job_folder(below_home(kJobs) / folder.name);
+  }
   return 0;
 }
 

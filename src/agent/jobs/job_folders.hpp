@@ -12,8 +12,6 @@
 
 namespace fastgpu::agent {
 
-inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< Relative to the home directory.
-
 /// Returns the plan of the supervisor or of the ranks; absent if the folder has neither.
 std::optional<JobPlan> any_plan(const std::filesystem::path& directory);
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/files/disk.hpp"
-#include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/job_place.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/found_job.hpp"
 #include "agent/subcommands.hpp"
@@ -23,7 +23,7 @@ int last_run(const std::string& id) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(below_home(kJobs), none)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(id + ".r")) continue;
+    if (!name.starts_with(id + ".r") || !entry.is_directory(none)) continue;
     last = std::max(last, to_number<int>(std::string_view(name).substr(id.size() + 2)).value_or(0));
   }
   return last;

@@ -5,6 +5,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/job_place.hpp"
 #include "agent/jobs/mpi_sessions.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
@@ -78,7 +79,7 @@ int run_job_stop(Arguments arguments) {
   std::optional<milliseconds> limit;
   if (const auto text = options.take_value("--kill-after")) limit = seconds_of(*text);
   options.expect_end();
-  make_private_directory(directory);
+  require_job_folder(directory);
   mark_stopped(directory);
   const auto plan = any_plan(directory);
   if (!plan) return 0;  // It was removed or never existed, so that it does not run.
@@ -116,15 +117,17 @@ int run_job_sweep(Arguments arguments) {
 
 int run_job_remove(Arguments arguments) {
   OptionReader options(arguments);
-  const auto directory = below_home(options.take_word("the job's directory"));
+  const auto folder = below_home(options.take_word("the job's directory"));
   options.expect_end();
-  if (!std::filesystem::exists(directory)) return 0;
-  if (!any_plan(directory) && !std::filesystem::exists(directory / kStoppedMark))
-    throw Error(ErrorKind::usage, directory.string() + " is not the directory of a job");
-  if (has_supervisor(directory))
-    throw Error(ErrorKind::usage,
-                "the job in " + directory.string() + " is running: stop it first");
-  std::filesystem::remove_all(directory);
+  const auto here = folder_here(folder);
+  if (std::filesystem::exists(here)) {
+    if (!any_plan(here) && !std::filesystem::exists(here / kStoppedMark))
+      throw Error(ErrorKind::usage, here.string() + " is not the directory of a job");
+    if (has_supervisor(here))
+      throw Error(ErrorKind::usage, "the job in " + here.string() + " is running: stop it first");
+  }
+  if (const auto left = remove_job_folder(folder))
+    throw system_error("removing " + folder.string(), left.value());
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "agent/jobs/batch_news.hpp"
 #include "agent/jobs/blame.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/job_place.hpp"
 #include "agent/jobs/job_usage.hpp"
 #include "agent/jobs/rank_environment.hpp"
 #include "agent/jobs/rank_front.hpp"
@@ -234,6 +235,7 @@ int run_rank(Arguments arguments) {
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
   if (retention) take_files();
+  const UniqueFd lock = lock_folder(directory);
   SignalQueue signals(
       {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, kStopOrder, kLauncherGone});
   const pid_t launcher = ::getppid();

@@ -12,6 +12,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/job_place.hpp"
 #include "agent/jobs/node_names.hpp"
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rsh.hpp"

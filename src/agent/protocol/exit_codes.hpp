@@ -11,6 +11,10 @@ inline constexpr int kNoRoom = 4;
 /// The agent's exit code for a job whose id another machine has given to one of its own.
 inline constexpr int kIdTaken = 6;
 
+/// The agent's exit code where another host has made the folder of the same job: they share a home
+/// directory.
+inline constexpr int kHomeShared = 7;
+
 /// The agent's exit code for an action that the node does not allow.
 inline constexpr int kNotAllowed = 126;
 

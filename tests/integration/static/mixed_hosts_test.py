@@ -88,21 +88,71 @@ def test_odd_characters_in_the_name_of_a_home_are_no_obstacle(lab):
         lab.run("delete", "cluster", "lab", "--yes")
 
 
-def test_hosts_that_share_a_home_directory_are_named_at_the_first_job(lab):
-    one, two = lab.pair()
+def share_home(one, two):
+    """Gives two hosts one home directory, and a disk of its own each."""
     done = within_host(two, "mount", "--bind", str(one.home), "/root")
     assert_equal(done.returncode, 0, done.stderr)
+    lab = shlex.quote(str(one.folder.parent))  # Its sshds need it.
+    script = f"""set -e
+    mount --bind {lab} /mnt
+    mount -t tmpfs -o mode=1777 tmpfs /var/tmp
+    mkdir -p {lab}
+    mount --bind /mnt {lab}"""
+    for host in (one, two):
+        done = within_host(host, "sh", "-c", script)
+        assert_equal(done.returncode, 0, done.stderr)
+
+
+def folders_on_disk(host):
+    """The folders of jobs on the disk of a host."""
+    done = within_host(host, "sh", "-c", "cd /var/tmp/fastgpu-0-*/jobs && ls")
+    return done.stdout.split()
+
+
+def test_hosts_that_share_a_home_directory_run_jobs_together(lab):
+    one, two = lab.pair()
+    share_home(one, two)
     lab.create(one.entry(), two.entry())
     for launcher in ("mpirun", "plain", "mpirun"):
-        words = ("run", "job", "-c", "lab", "--launcher", launcher)
-        failed = lab.run(*words, *RANKS, code=1)
-        assert_in("another node of the job has the same home directory, /root", failed.stderr)
-        assert_not_in("trying another number", failed.stderr)
-    lab.run("run", "job", "-c", "lab", "-np", "1", "--", "true")
-    checked = json.loads(lab.run("check", "cluster", "lab", "-o", "json").stdout)
-    (finding,) = (one for one in checked["findings"] if one["check"] == "home")
-    assert_equal(finding["nodes"], ["one", "two"])
-    assert_equal(finding["found"], "they share the home directory /root")
+        done = lab.run("run", "job", "-c", "lab", "--launcher", launcher, *RANKS)
+        wanted = [f"[{i}] {i} root /root" for i in (0, 1)]
+        assert_equal(sorted(done.stdout.splitlines()), wanted, done.stderr)
+        assert_not_in("trying another number", done.stderr)
+    files = lab.folder / "files"
+    files.mkdir()
+    (files / "word").write_text("synced")
+    program = "cat word; echo of-$RANK > out-$RANK; echo $RANK >&2; exit $((RANK * 3))"
+    lab.run(
+        *("run", "job", "files", "-c", "lab", "--sync", str(files)),
+        *("--", "sh", "-c", program),
+        code=3,
+    )
+    logs = lab.run("logs", "files-1").stdout
+    assert_equal(logs.count("synced"), 2, logs)
+    described = lab.run("describe", "job", "files-1").stdout
+    assert_in("two", described)
+    assert_in("files-1", folders_on_disk(one))
+    assert_in("files-1", folders_on_disk(two))
+    lab.run("delete", "job", "files-1", "--yes")
+    assert_not_in("files-1", folders_on_disk(one) + folders_on_disk(two))
+    left = within_host(one, "sh", "-c", "ls /root/.fastgpu/jobs").stdout.split()
+    assert_not_in("files-1", left)
+    lab.run("check", "cluster", "lab")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_job_is_cancelled_and_a_hang_ended_on_hosts_that_share_a_home_directory(lab):
+    one, two = lab.pair()
+    share_home(one, two)
+    lab.create(one.entry(), two.entry())
+    for _ in range(2):
+        lab.run("run", "job", "long", "-c", "lab", "--detach", "--", "sleep", "600")
+        name = json.loads(lab.run("get", "jobs", "-o", "json").stdout)["jobs"][0]["id"]
+        lab.run("cancel", "job", name)
+        for host in (one, two):
+            done = within_host(host, "pgrep", "-f", "^sleep 600")
+            assert_equal(done.stdout, "")
+    lab.run("run", "job", "-c", "lab", "--timeout", "2s", "--", "sleep", "600", code=124)
     lab.run("delete", "cluster", "lab", "--yes")
 
 

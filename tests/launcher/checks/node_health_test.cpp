@@ -47,20 +47,6 @@ void put_program(const fs::path& path, const std::string& body) {
 
 TEST_SUITE_BEGIN("launcher/checks/node_health");
 
-TEST_CASE("the home directory of the user has its numbers, and where it is mounted from") {
-  const NodeHealth state =
-      parse_node_health(output_with("home\t/home/ann\t44\t7\tnfs\tnas:/home\n"));
-  CHECK(state.home.path == "/home/ann");
-  CHECK(state.home.device == "44");
-  CHECK(state.home.inode == "7");
-  CHECK(state.home.type == "nfs");
-  CHECK(state.home.source == "nas:/home");
-  const test::TempDirectory root;
-  const NodeHealth here = parse_node_health(run_script(root.path()));
-  CHECK(!here.home.inode.empty());
-  CHECK(!here.home.source.empty());
-}
-
 TEST_CASE("the lines of the script become facts, and a greeting before them is skipped") {
   const NodeHealth state = parse_node_health(output_with(
       "time\t1700000000.250000000\nhost\tn1\nkernel\t6.1.0\nmemory\t2048\navailable\t1024\n"
