@@ -138,11 +138,14 @@ TEST_CASE("a node that cannot be reached is named, and nothing is left") {
   CHECK(answer.status.code == 255);
   CHECK(answer.err.find("the connection to node-1 has failed\n") != std::string::npos);
   CHECK(eventually([] { return running("sleep 4719.2") == 0; }));
+}
 
+TEST_CASE("the words of an ssh that fails are passed on, and the last of them are the reason") {
+  const TwoHomes nodes("exec sleep 4719.3");
   write_file(nodes.first.path() / "bin/ssh",
              "#!/bin/sh\necho 'debug: x' >&2; echo 'ssh_config line 10: invalid quotes' >&2; exit "
              "255\n");
-  const auto told = process::capture(nodes.command(), options, never);
+  const auto told = process::capture(nodes.command(), {}, Cancel());
   const std::string wanted =
       "debug: x\nssh_config line 10: invalid quotes\n"
       "the connection to node-1 has failed: ssh_config line 10: invalid quotes\n";

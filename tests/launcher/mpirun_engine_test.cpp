@@ -285,8 +285,7 @@ TEST_CASE("nodes that share a home directory get the files again, for their own 
       return asked.command.find(part) != std::string::npos;
     };
     if (!has("--new-job")) return {};
-    if (asked.host == "n-1" && !has("--own-disk"))
-      return {.exit = {.status = agent::kHomeShared}};
+    if (asked.host == "n-1" && !has("--own-disk")) return {.exit = {.status = agent::kHomeShared}};
     return {.out = to_text(agent::JobNodeFacts{.home = "/root", .boot_id = asked.host})};
   }};
   const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}, .launcher = Launcher::plain},
@@ -294,9 +293,9 @@ TEST_CASE("nodes that share a home directory get the files again, for their own 
   std::vector<ClusterNode> nodes(2);
   nodes[0].host.name = {"n-0"};
   nodes[1].host.name = {"n-1"};
-  const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
-                                         {.agent = {.file = {}, .hash = {"0123456789abcdef"}},
-                                          .network_check = NetworkCheck::off});
+  const auto engine = make_mpirun_engine(
+      client, nodes, {"c0ffee00", Secret("none")},
+      {.agent = {.file = {}, .hash = {"0123456789abcdef"}}, .network_check = NetworkCheck::off});
   const Cancel never;
   engine->start("train-1", job, never, {});
   const auto count = [&](const char* part, const char* host) {
