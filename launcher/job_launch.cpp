@@ -42,7 +42,7 @@ const ssh::Host& JobLaunch::host_of(const JobNode& member) const {
   return nodes_.at(member.ranks.node).host;
 }
 
-std::vector<NodeAnswer> JobLaunch::put_first_files(FolderPlace place, const Cancel& cancel) {
+std::vector<NodeAnswer> JobLaunch::put_first_files(agent::FolderPlace place, const Cancel& cancel) {
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request_.nodes)
     tasks.push_back(
@@ -53,10 +53,10 @@ std::vector<NodeAnswer> JobLaunch::put_first_files(FolderPlace place, const Canc
 }
 
 std::vector<agent::JobNodeFacts> JobLaunch::prepare(const Cancel& cancel) {
-  auto answers = put_first_files(FolderPlace::usual, cancel);
+  auto answers = put_first_files(agent::FolderPlace::usual, cancel);
   if (share_home(answers)) {  // Later jobs know it from the beginning.
     remove_files(prepared_nodes(answers));
-    answers = put_first_files(FolderPlace::own_disk, cancel);
+    answers = put_first_files(agent::FolderPlace::own_disk, cancel);
   }
   const auto taken = node_with_same_id(answers);
   std::vector<NodeName> silent = silent_nodes(answers);

@@ -39,7 +39,7 @@ class JobLaunch {
 
  private:
   const ssh::Host& host_of(const JobNode& member) const;
-  std::vector<NodeAnswer> put_first_files(FolderPlace place, const Cancel& cancel);
+  std::vector<NodeAnswer> put_first_files(agent::FolderPlace place, const Cancel& cancel);
   void remove_files(std::span<const NodeName> from);
 
   ssh::Client& client_;

@@ -87,18 +87,19 @@ std::string failure_of(const RankEnd& rank, const JobReport& report) {
   return describe(rank.how) + (rank.out_of_memory ? " (out of memory)" : "");
 }
 
-/// Returns why a rank has failed if it blames one that had ended well.
-std::string of_early_end(const RankEnd& failed, const JobReport& report) {
-  const auto is_blamed = [&](const RankEnd& one) {
-    return failed.blames == one.rank && one.how.ok() && !one.told;
-  };
-  if (std::ranges::none_of(report.ranks, is_blamed)) return "";
-  return ", because " + process_on_node(report.placement, *failed.blames) +
-         " had ended before (exit code 0)";
+/// Returns why a rank has failed if it blames one that did not fail itself: one that had ended
+/// well, or one that ran until it was ordered to end. That one may hang.
+std::string of_blamed(const RankEnd& failed, const JobReport& report) {
+  const auto is_blamed = [&](const RankEnd& one) { return failed.blames == one.rank; };
+  const auto blamed = std::ranges::find_if(report.ranks, is_blamed);
+  if (blamed == report.ranks.end() || blamed->rank == failed.rank) return "";
+  const std::string who = process_on_node(report.placement, blamed->rank);
+  if (blamed->told) return ", because of " + who + ", which was still running";
+  return blamed->how.ok() ? ", because " + who + " had ended before (exit code 0)" : "";
 }
 
 JobOutcome of_rank(const RankEnd& rank, const JobReport& report) {
-  const std::string what = failure_of(rank, report) + of_early_end(rank, report);
+  const std::string what = failure_of(rank, report) + of_blamed(rank, report);
   const std::string node = node_of(report.placement, rank.rank).value;
   const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
   const bool is_node_lost = !report.unreached.empty();

@@ -46,13 +46,12 @@ std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in,
   return call(put_words(mpirun_in, retention));
 }
 
-std::string NodeCommands::put_new_files_and_facts(const JobSpec& spec,
-                                                  const Retention& retention,
-                                                  FolderPlace place) const {
+std::string NodeCommands::put_new_files_and_facts(const JobSpec& spec, const Retention& retention,
+                                                  agent::FolderPlace place) const {
   std::vector<std::string> words = put_words(spec.mpirun_in, retention);
   append_torchrun(words, spec);
   words.insert(words.end(), {"--new-job", job_directory(job_id_)});
-  if (place == FolderPlace::own_disk) words.emplace_back("--own-disk");
+  if (place == agent::FolderPlace::own_disk) words.emplace_back("--own-disk");
   return call(std::move(words));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/protocol/job_folder.hpp"
 #include "agent/protocol/tail.hpp"
 #include "launcher/job.hpp"
 #include "remote/agent.hpp"
@@ -21,10 +22,6 @@ struct Retention {
   int count = 50;
   std::chrono::seconds age{std::chrono::hours(30 * 24)};
 };
-
-/// The place of a job's folder on a node: in the home directory, unless the node knows that others
-/// share that, or on the node's own disk.
-enum class FolderPlace : std::uint8_t { usual, own_disk };
 
 enum class SlurmHome : std::uint8_t;  // See engines/slurm_batch.hpp.
 
@@ -40,9 +37,9 @@ class NodeCommands {
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
   /// The same for the first files of a job: it writes nothing and ends with agent::kIdTaken if the
   /// node has a job of this id, or with agent::kHomeShared if another node has the same home
-  /// directory. With FolderPlace::own_disk such nodes can have the job.
+  /// directory. With agent::FolderPlace::own_disk such nodes can have the job.
   std::string put_new_files_and_facts(const JobSpec& spec, const Retention& retention,
-                                      FolderPlace place = FolderPlace::usual) const;
+                                      agent::FolderPlace place = agent::FolderPlace::usual) const;
   /// Returns a command that prints the same facts and changes nothing. It fails if a rank could not
   /// start.
   std::string trial_facts(const JobSpec& spec) const;

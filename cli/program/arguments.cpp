@@ -52,6 +52,7 @@ Argument& Arguments::text(std::string_view name, std::string_view value, std::st
   Argument& made = add({.name = std::string(name), .value = std::string(value)});
   made.help = help;
   made.take = [&target, &made](const std::string& text) {
+    if (made.other && made.other(text)) return;
     check_choice(made, text);
     target = text;
   };

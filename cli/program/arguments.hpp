@@ -45,6 +45,9 @@ struct Argument {
   /// Returns what to use in place of a value that is not among the choices; empty if that is
   /// unknown.
   std::function<std::string(const std::string&)> advice{};
+  /// Takes a value that is not among the choices and means something else. Returns false for all
+  /// others.
+  std::function<bool(const std::string&)> other{};
   bool required = false;
   bool repeated = false;
   /// True if the flag means the same in every command that has it, so that one variable serves them

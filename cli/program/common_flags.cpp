@@ -12,13 +12,20 @@ namespace {
 
 /// Returns how to write the output to a file whose name was given as its format, "report.html";
 /// empty if the name does not end like a format.
-std::string file_advice(const std::string& text, const std::vector<std::string>& formats,
-                        bool has_out_file) {
+std::string file_advice(const std::string& text, const std::vector<std::string>& formats) {
   const auto dot = text.rfind('.');
   const std::string format = dot == text.npos ? "" : text.substr(dot + 1);
   if (format.empty() || !contains(formats, format)) return "";
-  const std::string file = shell_quote(printable(text));
-  return format == "html" && has_out_file ? "--out " + file : "-o " + format + " > " + file;
+  return "-o " + format + " > " + shell_quote(printable(text));
+}
+
+/// Lets -o take the name of a page, "report.html", as --out does: other programs name files by -o.
+void take_page_name(Argument& output, const Argument& out_file) {
+  output.other = [&out_file](const std::string& text) {
+    if (!text.ends_with(".html")) return false;
+    out_file.take(text);
+    return true;
+  };
 }
 
 }  // namespace
@@ -36,8 +43,11 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
   output.choices = {"table", "wide", "json", "yaml"};
   if (arguments.offers_names()) output.choices.emplace_back("name");
   if (arguments.offers_page()) output.choices.emplace_back("html");
-  output.advice = [formats = output.choices, has_out_file = arguments.find("--out") != nullptr](
-                      const std::string& text) { return file_advice(text, formats, has_out_file); };
+  output.advice = [formats = output.choices](const std::string& text) {
+    return file_advice(text, formats);
+  };
+  const Argument* const out_file = arguments.find("--out");
+  if (out_file != nullptr && arguments.offers_page()) take_page_name(output, *out_file);
   Argument& color =
       shared(arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color));
   color.values = Values::choice;

@@ -56,7 +56,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS[,MTU]...]", run_reach_nodes},
     Subcommand{"probe-links", "< ORDER", run_probe_links},
     Subcommand{"put-files",
-               "DIR [--facts] [--new-job JOB_DIR [--own-disk]] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach "
+               "DIR [--facts] [--new-job JOB_DIR [--own-disk]] [--tidy COUNT:SECONDS] [--start "
+               "JOB_DIR [--reach "
                "WORD...]] < FILES",
                run_put_files},
     Subcommand{"receive",

@@ -100,6 +100,14 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a rank that others wait for in vain is named, though it had to be ended") {
+  JobReport seen = report({rank(0, 5, 0, 5, false), rank(1, 0, SIGKILL, 7, true)}, job(5));
+  seen.ranks[0].blames = 1;
+  CHECK(decide(seen).reason ==
+        "rank 0 on demo-0: exited with 5, because of rank 1 on demo-1, which was still running");
+  CHECK(decide(seen).first_rank == 0);
+}
+
 TEST_CASE("a rank that ended well while others needed it is named with the first that failed") {
   JobReport seen = report({rank(0, 0, 0, 5, false), rank(1, 5, 0, 7, false)}, job(5));
   seen.ranks[1].blames = 0;

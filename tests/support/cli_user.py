@@ -121,6 +121,12 @@ def job_words(cluster, ranks, program, *more):
     return ("run", "job", *more, "-c", cluster, "-np", str(ranks), "--", *program)
 
 
+def job_folders(user, cluster):
+    """Returns the folders of jobs on the first node of a cluster."""
+    words = ["exec", f"{cluster}/0", "--", "sh", "-c", "ls /root/.fastgpu/jobs 2>/dev/null; true"]
+    return sorted(user.run(*words).out.decode().replace(f"{cluster}-0: ", "").split())
+
+
 def take_ids(user, cluster, *ids):
     """Puts jobs of these ids on the nodes, as another machine with the same nodes does."""
     user.run(*job_words(cluster, 2, ["true"], "theirs", "--launcher", "plain"))

@@ -48,7 +48,9 @@ Action make_report_command(Arguments& arguments) {
       arguments.text("JOB", "", "The job; a name without a number is its newest run", options->job);
   job.required = true;
   job.values = Values::job;
-  describe_out_file(arguments, "Write the report to a file as a page of HTML", options->out);
+  describe_out_file(arguments,
+                    "Write the report to a file as a page of HTML; -o FILE.html does so, too",
+                    options->out);
   return [options](Context& context) { return run_report(context, *options); };
 }
 

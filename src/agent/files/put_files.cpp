@@ -37,7 +37,7 @@ int run_put_files(Arguments arguments) {
   const auto torchrun_python = options.take_value("--torchrun-python");
   const auto job = options.take_value("--start");
   const auto new_job = options.take_value("--new-job");
-  const auto place = options.take_flag("--own-disk") ? JobPlace::own_disk : JobPlace::usual;
+  const auto place = options.take_flag("--own-disk") ? FolderPlace::own_disk : FolderPlace::usual;
   const bool asks = options.take_flag("--reach");
   const auto others = asks ? options.take_rest() : std::vector<std::string>();
   options.expect_end();

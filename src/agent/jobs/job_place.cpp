@@ -94,7 +94,8 @@ bool has_job(const fs::path& folder) {
 /// Calls `is_so` until it returns true, for the time in which another host writes its files.
 template <typename Condition>
 bool becomes_true(const Condition& is_so) {
-  for (auto waited = std::chrono::milliseconds(0); waited < kWriteTime; waited += kBetweenWriteLooks) {
+  for (auto waited = std::chrono::milliseconds(0); waited < kWriteTime;
+       waited += kBetweenWriteLooks) {
     if (is_so()) return true;
     std::this_thread::sleep_for(kBetweenWriteLooks);
   }
@@ -133,9 +134,9 @@ void add_directories(const fs::path& directory, std::vector<fs::path>& into) {
 
 }  // namespace
 
-NewFolder make_job_folder(const fs::path& folder, const std::string& secret, JobPlace place) {
+NewFolder make_job_folder(const fs::path& folder, const std::string& secret, FolderPlace place) {
   make_private_directory(folder.parent_path());
-  const auto own = place == JobPlace::own_disk ? std::optional(choose_own_place()) : own_place();
+  const auto own = place == FolderPlace::own_disk ? std::optional(choose_own_place()) : own_place();
   if (own) return make_on_own_disk(*own, folder, secret);
   if (::mkdir(folder.c_str(), 0700) == 0) return NewFolder::made;
   if (errno != EEXIST) throw system_error("making the directory " + folder.string(), errno);

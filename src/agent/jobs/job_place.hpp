@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "agent/protocol/job_folder.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
@@ -18,11 +19,6 @@ inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< Relative to the home
 /// The file that names the place of folders on the disk of each host, relative to the home
 /// directory. It is there once hosts of a job were found to share that.
 inline constexpr const char* kOwnPlace = ".fastgpu/own-place";
-
-enum class JobPlace : std::uint8_t {
-  usual,    ///< The home directory, unless it is known that hosts share it.
-  own_disk  ///< The disk of this host.
-};
 
 enum class NewFolder : std::uint8_t {
   made,
@@ -34,7 +30,7 @@ enum class NewFolder : std::uint8_t {
 /// every start makes anew. Throws conflict if hosts of the job share their own disks, too; denied
 /// if the place there belongs to another user.
 NewFolder make_job_folder(const std::filesystem::path& folder, const std::string& secret,
-                          JobPlace place);
+                          FolderPlace place);
 
 /// Makes the folder of a job that may not have begun here, unless it is there.
 void require_job_folder(const std::filesystem::path& folder);

@@ -11,6 +11,12 @@
 
 namespace fastgpu::agent {
 
+/// The place of a job's folder on a node.
+enum class FolderPlace : std::uint8_t {
+  usual,    ///< The home directory, unless the node knows that others share it.
+  own_disk  ///< The disk of the node.
+};
+
 /// The file in a job's folder with the mark of the state directory that has started the job.
 inline constexpr const char* kJobOwner = "owner";
 

@@ -81,7 +81,6 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"create", "cluster", "x", "y"}, "unexpected 'y'"},
       {{"get", "clusters", "-o", "jsn"}, "json"},
       {{"get", "clusters", "-o", "a/list.json"}, "name: use -o json > a/list.json"},
-      {{"report", "x", "-o", "report.html"}, "html: use --out report.html"},
       {{"report", "x", "-o", "my report.json"}, "html: use -o json > 'my report.json'"},
       {{"bench", "comm", "x", "-o", "x.html"}, "html: use -o html > x.html"},
       {{"-o"}, "no command"},

@@ -147,6 +147,7 @@ def test_a_rank_that_dies_is_named():
 def a_model_of_pytorch_trains_by_gossip(comm):
     if torch is None:
         return
+    from fastgpu_comm.torch import broadcast_optimizer_state
     from fastgpu_comm.torch_gossip import GossipOptimizer
 
     torch.manual_seed(comm.rank)
@@ -177,6 +178,9 @@ def a_model_of_pytorch_trains_by_gossip(comm):
     again.zero_grad()
     again.step()
     assert_equal(again.report.step, 60)
+    again.param_groups[0]["lr"] = 0.5 + comm.rank
+    broadcast_optimizer_state(again, comm)
+    assert_equal(again.param_groups[0]["lr"], 0.5)
     with raises(RuntimeError, "make the GossipOptimizer with all parameters"):
         again.add_param_group({"params": [torch.zeros(1)]})
 

@@ -9,7 +9,7 @@ from suite import assert_equal, assert_true
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
-from fastgpu_comm.torch import MultistepOptimizer  # noqa: E402
+from fastgpu_comm.torch import MultistepOptimizer, broadcast_optimizer_state  # noqa: E402
 
 from multistep_models import (  # noqa: E402
     MODES,
@@ -48,6 +48,30 @@ def training_goes_on_from_the_state_of_the_optimizer_alone(comm):
             loss_of(again, x, y).backward()
             second.step(weight=len(x))
         assert_equal(largest_difference(model, again), 0.0, mode)
+
+
+@on_ranks(2)
+def the_state_of_the_optimizer_is_broadcast_and_each_rank_keeps_its_own(comm):
+    for mode in MODES:
+        model = Net()
+        inner = sgd(model)
+        optimizer = MultistepOptimizer(inner, comm, model, mode)
+        for batch in range(3):
+            x, y = batch_of(comm.rank, batch)
+            optimizer.zero_grad()
+            loss_of(model, x, y).backward()
+            optimizer.step(weight=len(x))
+        inner.param_groups[0]["lr"] = 0.1 + comm.rank
+        broadcast_optimizer_state(optimizer, comm, root=1)
+        assert_equal(inner.param_groups[0]["lr"], 1.1)
+        momenta = [inner.state[one]["momentum_buffer"] for one in model.parameters()]
+        for number, momentum in enumerate(momenta):
+            both = comm.all_gather(momentum.reshape(1, -1).clone())
+            assert_true(torch.equal(both[0], both[1]), f"{mode}: momentum {number} differs")
+        x, y = batch_of(comm.rank, 3)
+        optimizer.zero_grad()
+        loss_of(model, x, y).backward()
+        optimizer.step(weight=len(x))
 
 
 @on_ranks(2)

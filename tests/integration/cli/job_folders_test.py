@@ -6,14 +6,8 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from cli_user import job_words, run_tests, within
+from cli_user import job_folders, job_words, run_tests, within
 from suite import assert_equal, assert_in, assert_true
-
-
-def folders(user, name):
-    """Returns the folders of jobs on the first node of a cluster."""
-    words = ["exec", f"{name}/0", "--", "sh", "-c", "ls /root/.fastgpu/jobs"]
-    return sorted(user.run(*words).out.decode().replace(f"{name}-0: ", "").split())
 
 
 def collected(user, *words, environment=None):
@@ -36,23 +30,25 @@ def test_gc_removes_the_folders_that_no_job_needs(user):
     copies = "; ".join(f"cp -a kept-1 {one}" for one in made)
     marks = "echo other >theirs-1/owner; rm old-1/owner"
     user.run("exec", f"{name}/0", "--", "sh", "-c", f"cd ~/.fastgpu/jobs; {copies}; {marks}")
-    before = folders(user, name)
+    before = job_folders(user, name)
     assert_equal(
         collected(user, "--dry-run"),
         ([f"2 folders of deleted jobs on {name}-0: gone-1, gone-2.r1"], []),
     )
-    assert_equal(folders(user, name), before, "after the dry run")
+    assert_equal(job_folders(user, name), before, "after the dry run")
     assert_equal(len(collected(user)[0]), 1)
     others = ["held-1", "kept-1", "kept-2", "kept-3", "old-1", "theirs-1"]
-    assert_equal(folders(user, name), others)
+    assert_equal(job_folders(user, name), others)
     assert_equal(collected(user), ([], []))
     few = {"FASTGPU_KEEP_JOBS": "1"}
     beyond = [f"2 folders of jobs beyond keep-jobs on {name}-{i}: kept-2, kept-1" for i in (0, 1)]
     assert_equal(collected(user, environment=few), (beyond, []))
-    assert_equal(folders(user, name), ["held-1", "kept-3", "old-1", "theirs-1"])
+    assert_equal(job_folders(user, name), ["held-1", "kept-3", "old-1", "theirs-1"])
     # The flag decides for the start of one job, whatever the setting is.
     user.run(*job_words(name, 1, ["true"], "last", "--share", "--keep-jobs", "0"))
-    assert_true(within(10, lambda: folders(user, name) == ["held-1", "last-1"]), "--keep-jobs 0")
+    assert_true(
+        within(10, lambda: job_folders(user, name) == ["held-1", "last-1"]), "--keep-jobs 0"
+    )
     user.run("exec", f"{name}/1", "--", "sh", "-c", "pkill -x sshd; true", code=None)
     done = user.run("gc")
     assert_in(f"folders of jobs on node {name}-1 of cluster {name} were not looked at", done.err)

@@ -30,7 +30,10 @@ def test_a_report_shows_how_each_rank_ended(user):
     root = ElementTree.fromstring(text)
     assert_in("<b>step 1</b>", "".join(root.itertext()))
     assert_in("no data", text)
-    user.refused(["report", "broken", "--out", str(page)], 6, "report.html")
+    for flag in ("--out", "-o"):
+        user.refused(["report", "broken", flag, str(page)], 6, "report.html")
+    user.run("report", "broken", "-o", str(page), "--force")
+    assert_in("<b>step 1</b>", page.read_text())
     assert_equal(user.run("report", "broken", "-o", "html").out.decode().count("<html"), 1)
     table = user.run("report", "broken").out.decode()
     assert_in("exited with 7", table)

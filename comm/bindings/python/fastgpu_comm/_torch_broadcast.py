@@ -9,6 +9,7 @@ import torch
 
 from ._agreement import Described, broadcast_bytes, check_same_tensors
 from ._data import has_no_memory
+from ._torch_wrapper import OptimizerWrapper
 from .communicator import Communicator
 
 STATE = "fastgpu_comm"  # The key of what codecs remember in a state_dict.
@@ -116,17 +117,19 @@ def broadcast_optimizer_state(
     optimizer: torch.optim.Optimizer, comm: Communicator, root: int = 0
 ) -> None:
     """Gives all ranks the state_dict that `optimizer` of rank `root` has: learning rates, momenta,
-    and so on. A collective.
+    and so on. Of a wrapper, such as MultistepOptimizer, that is the state of the optimizer in it:
+    what the wrapper remembers is this rank's alone. A collective.
 
     Raises TypeError on rank `root` for a state that holds something else than tensors, numbers and
     text.
     """
     comm = Communicator.of(comm, "broadcast_optimizer_state")
+    while isinstance(optimizer, OptimizerWrapper):
+        optimizer = optimizer._inner
     tensors: list[torch.Tensor] = []
     packed = b""
     if comm.rank == root:
-        shared = {key: one for key, one in optimizer.state_dict().items() if key != STATE}
-        packed = json.dumps(_pack(shared, tensors)).encode()
+        packed = json.dumps(_pack(optimizer.state_dict(), tensors)).encode()
     packed = broadcast_bytes(packed, comm, root)
     state = json.loads(packed)
     if comm.rank != root:
