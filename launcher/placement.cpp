@@ -5,9 +5,15 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "state/words.hpp"
 
 namespace fastgpu::launcher {
 namespace {
+
+/// Returns what each rank needs on its node: "slot", or the unit of --per.
+std::string unit_of(const JobSpec& spec) {
+  return spec.per == RankUnit::none ? "slot" : std::string(state::to_string(spec.per));
+}
 
 /// Returns the number of ranks that each node takes before it is crowded.
 std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) {
@@ -15,8 +21,9 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
   for (const NodeSlots& node : nodes) {
     const bool fits = !spec.per_node || *spec.per_node <= node.slots;
     if (!fits && !spec.ranks && spec.crowding == Crowding::refused)
-      throw Error(ErrorKind::usage, counted(*spec.per_node, "rank") + " per node do not fit: " +
-                                        node.name.value + " has " + counted(node.slots, "slot") +
+      throw Error(ErrorKind::usage, counted(*spec.per_node, "rank") +
+                                        " per node do not fit: " + node.name.value + " has " +
+                                        counted(node.slots, unit_of(spec)) +
                                         " (use --oversubscribe to run them anyway)");
     const int allowed = spec.crowding == Crowding::allowed && spec.per_node
                             ? *spec.per_node
@@ -28,9 +35,9 @@ std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) 
 
 [[noreturn]] void refuse_too_many(long long wanted, long long room, const JobSpec& spec,
                                   std::size_t nodes) {
+  const std::string there = "there are " + unit_of(spec) + "s for ";
   const std::string why =
-      spec.per_node ? "at " + std::to_string(*spec.per_node) + " per node there are slots for "
-                    : "there are slots for ";
+      spec.per_node ? "at " + std::to_string(*spec.per_node) + " per node " + there : there;
   const bool crowding_helps = !spec.per_node;
   throw Error(ErrorKind::usage,
               counted(wanted, "rank") + " do not fit on " +

@@ -9,6 +9,7 @@
 
 #include "comm/common/biased_mutex.hpp"
 #include "comm/engine/call.hpp"
+#include "comm/engine/operation.hpp"
 
 namespace fastgpu::comm {
 
@@ -74,7 +75,7 @@ class CommunicatorNumber {
   std::uint64_t tag_of(std::uint64_t sequence) noexcept {
     const std::uint64_t call = begin_ + sequence;
     end_ = std::max(end_, call + 1);
-    return std::uint64_t{number_} << 52 | call % kSequences << 28;
+    return std::uint64_t{number_} << kCommunicatorShift | call % kSequences << 28;
   }
 
   /// Held while a thread gives a call its place in the order of calls: one thread at a time.

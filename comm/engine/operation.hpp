@@ -73,11 +73,20 @@ class StepMemory {
   std::size_t element_;
 };
 
+/// The place of a communicator's number in the tags of its messages.
+constexpr int kCommunicatorShift = 52;
+
 /// Returns the tag of the message of a step.
 MessageTag tag_of(const Work& work, StepIndex step) noexcept;
 /// Returns the tag of the first message on a lane.
 constexpr MessageTag first_tag(std::uint64_t tag_base, std::uint8_t lane) noexcept {
   return {tag_base | std::uint64_t{lane} << kChannelBits};
+}
+
+/// Returns the number of the communicator whose call has this beginning of its tags; 0: that of the
+/// whole job.
+constexpr std::uint32_t communicator_in(std::uint64_t tag_base) noexcept {
+  return static_cast<std::uint32_t>(tag_base >> kCommunicatorShift);
 }
 
 class Operation;

@@ -69,7 +69,13 @@ WaitReport StallDetector::report(std::uint64_t round) const {
   const std::set<Rank> ranks = awaited();
   report.awaited.assign(ranks.begin(), ranks.end());
   report.is_blocked = !ranks.empty() && state_.is_blocked();
-  if (!state_.operations.empty()) report.doing = describe(state_.operations.back()->work());
+  if (!state_.operations.empty()) {
+    const Work& last = state_.operations.back()->work();
+    report.doing = describe(last);
+    // Ranks that use several in another order wait in calls that look the same.
+    if (const std::uint32_t communicator = communicator_in(last.tag_base); communicator != 0)
+      report.doing += " of communicator " + std::to_string(communicator);
+  }
   return report;
 }
 

@@ -114,7 +114,8 @@ TEST_CASE("a rank that ended well while others needed it is named with the first
   CHECK(decide(seen).reason ==
         "rank 1 on demo-1: exited with 5, because rank 0 on demo-0 had ended before (exit code 0)");
   seen.ranks[0].told = true;
-  CHECK(decide(seen).reason == "rank 1 on demo-1: exited with 5");
+  CHECK(decide(seen).reason ==
+        "rank 1 on demo-1: exited with 5, because of rank 0 on demo-0, which was still running");
 }
 
 TEST_CASE("a launcher that fails beside a full directory of temporary files names it") {

@@ -83,10 +83,13 @@ TEST_CASE("ranks go where there is room, the first node first") {
 
 TEST_CASE("a refusal says what there is and what would help") {
   const auto nodes = nodes_of({2, 2});
-  const JobSpec spec{.name = {"j"}, .argv = {"x"}, .ranks = 5};
+  JobSpec spec{.name = {"j"}, .argv = {"x"}, .ranks = 5};
   CHECK(std::string(failure_of([&] { place(nodes, spec); }).what()) ==
         "5 ranks do not fit on 2 nodes: there are slots for 4 (use --oversubscribe to run them "
         "anyway)");
+  spec.per = RankUnit::core;
+  CHECK(std::string(failure_of([&] { place(nodes, spec); }).what()).find("there are cores for 4") !=
+        std::string::npos);
 }
 
 TEST_CASE("a hostfile has a line for each node, in order") {

@@ -8,11 +8,13 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/communicator/communicator.hpp"
 #include "comm/gradients/gradient_exchange.hpp"
+#include "comm/kernels/element_type.hpp"
 #include "comm/transports/transport.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
@@ -53,6 +55,65 @@ inline void check_sums(std::vector<comm::Communicator>& ranks, std::size_t lengt
   CAPTURE(length);
   for (const auto& result : results)
     CHECK(result == sums(size, length));
+}
+
+/// A number of elements of a type.
+struct TypedElements {
+  comm::ElementType type{};
+  std::size_t count = 0;
+};
+
+/// A message between two new ranks that is not of as many float32 as its receiver expects is an
+/// error of both, which names what was sent, and changes no memory.
+inline void check_refused_message(std::vector<comm::Communicator> ranks, const TypedElements& sent,
+                                  std::size_t expected, bool is_sender_late) {
+  using namespace std::chrono_literals;
+  const TypedElements wanted{comm::ElementType::float32, expected};
+  bool is_changed = false;
+  const auto outcomes = outcomes_of_ranks(ranks, [&](comm::Communicator& comm) {
+    const bool is_sender = comm.rank() == comm::Rank{0};
+    const TypedElements& own = is_sender ? sent : wanted;
+    std::vector<std::byte> bytes(own.count * size_of(own.type), std::byte(comm.rank().value));
+    if (is_sender == is_sender_late) std::this_thread::sleep_for(2ms);
+    if (is_sender) {
+      comm.send(bytes, {1}, own.type);
+    } else {
+      try {
+        comm.receive(bytes, {0}, own.type);
+      } catch (const Error& e) {
+        is_changed = bytes != std::vector(bytes.size(), std::byte{1});
+        CHECK(e.kind() == ErrorKind::usage);
+        throw;
+      }
+    }
+    comm.barrier();
+  });
+  const bool has_its_type = sent.type == wanted.type;
+  const std::string text = "rank 0: it sent " + std::to_string(sent.count) + " " +
+                           std::string(name_of(sent.type)) + " where " + std::to_string(expected) +
+                           (has_its_type ? "" : " float32") + " were expected";
+  CAPTURE(text);
+  CHECK(mentions(failure_in(outcomes[1]), text));
+  CHECK(mentions(failure_in(outcomes[0]), text));
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
+  CHECK(!is_changed);
+}
+
+/// Messages of other types and numbers of elements are refused, short ones and long ones.
+/// `make_ranks` returns two ranks.
+template <class MakeRanks>
+void check_messages_are_compared(const MakeRanks& make_ranks) {
+  using comm::ElementType;
+  for (const std::size_t times : {1, 1000, 100'000}) {
+    for (const bool is_sender_late : {false, true}) {
+      check_refused_message(make_ranks(), {ElementType::int32, 8 * times}, 8 * times,
+                            is_sender_late);
+      check_refused_message(make_ranks(), {ElementType::float16, 16 * times}, 8 * times,
+                            is_sender_late);
+      check_refused_message(make_ranks(), {ElementType::float32, 7 * times}, 8 * times,
+                            is_sender_late);
+    }
+  }
 }
 
 /// Messages and an all-gather arrive whole, whichever side asks first.

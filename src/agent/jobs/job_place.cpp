@@ -57,17 +57,27 @@ fs::path choose_own_place() {
   throw Error(ErrorKind::transient, file.string() + " has just been removed");
 }
 
+/// Returns true for a directory that other users can neither have made nor write to.
+bool is_ours(const fs::path& place) {
+  struct stat status {};
+  return ::lstat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
 /// Makes the place, which is below a directory where all users may make files.
 void require_own(const fs::path& place) {
   const std::string doing = "making " + place.string() +
                             ", where jobs have their files because hosts share the home directory";
   if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) throw system_error(doing, errno);
-  struct stat status {};
-  if (::lstat(place.c_str(), &status) != 0) throw system_error(doing, errno);
-  const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
-                       (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
-  if (!is_ours)
+  if (!is_ours(place))
     throw Error(ErrorKind::denied, doing + ": it is another user's, or open to others: remove it");
+}
+
+/// Returns the place on the disk of this host, if this host has it.
+std::optional<fs::path> place_here() {
+  auto place = own_place();
+  if (place && !is_ours(*place)) place.reset();
+  return place;
 }
 
 /// Makes the directory that a link of a job leads to. Returns false if it is there.
@@ -153,12 +163,12 @@ void require_job_folder(const fs::path& folder) {
 std::vector<fs::path> job_folders_here() {
   std::vector<fs::path> folders;
   add_directories(below_home(kJobs), folders);
-  if (const auto own = own_place()) add_directories(*own / "jobs", folders);
+  if (const auto own = place_here()) add_directories(*own / "jobs", folders);
   return folders;
 }
 
 fs::path folder_here(const fs::path& folder) {
-  const auto own = own_place();
+  const auto own = place_here();
   const fs::path on_disk = own ? on_own_disk(*own, folder) : fs::path();
   return own && fs::exists(on_disk) ? on_disk : folder;
 }

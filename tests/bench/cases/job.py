@@ -34,7 +34,7 @@ def bare_mpirun(made, ranks, per_node, program, *more):
     ssh's own choice of algorithms.
     """
     hosts = ",".join(f"{node['private_address']}:{per_node}" for node in made.nodes)
-    ours, config = "$(ls -d ~/.fastgpu/clusters/*/ssh_config | head -1)", "/tmp/bench-ssh-config"
+    ours, config = "$(ls -dt ~/.fastgpu/jobs/*/ssh_config | head -1)", "/tmp/bench-ssh-config"
     make = f"grep -v 'Ciphers\\|KexAlgorithms' {ours} >{config};"
     words = ["mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, *more]
     # It takes words of plm_rsh_args apart where one node starts others.

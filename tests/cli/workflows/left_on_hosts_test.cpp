@@ -88,7 +88,8 @@ TEST_CASE("what stays on hosts is named with the command that removes it") {
   Hosts hosts;
   CHECK(rest_on_hosts(hosts.context, hosts.cluster, hosts.nodes()) ==
         "one,two keep environments infer, train, and fastgpu's agent and the files of jobs; to "
-        "remove them from each, unless another cluster uses them: rm -rf ~/.fastgpu /srv/envs");
+        "remove them from each, unless another cluster uses them: rm -rf ~/.fastgpu "
+        "/var/tmp/fastgpu-$(id -u)* /srv/envs");
 }
 
 TEST_SUITE_END();

@@ -16,6 +16,7 @@
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/transport_checks.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -323,52 +324,9 @@ TEST_CASE("a message with bytes is not received as one without, nor the other wa
 }
 
 TEST_CASE("a message of another type or count is refused, by name, and changes no memory") {
-  struct TypedMessage {
-    ElementType type;
-    std::size_t count;
-  };
-  const TypedMessage expected{ElementType::float32, 8};
-  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
-    for (const std::size_t times : {1, 1000, 100'000}) {  // In a header, by rings, in pieces.
-      for (const TypedMessage& sent :
-           {TypedMessage{ElementType::int32, 8}, TypedMessage{ElementType::float16, 16},
-            TypedMessage{ElementType::float32, 7}}) {
-        for (const bool is_sender_late : {false, true}) {
-          auto ranks = communicators_in_process(2, 5s, shared_memory);
-          bool is_changed = false;
-          const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
-            const TypedMessage& own = comm.rank() == Rank{0} ? sent : expected;
-            std::vector<std::byte> bytes(own.count * times * size_of(own.type),
-                                         std::byte(comm.rank().value));
-            if (comm.rank() == Rank{0}) {
-              if (is_sender_late) std::this_thread::sleep_for(2ms);
-              comm.send(bytes, {1}, own.type);
-            } else {
-              try {
-                if (!is_sender_late) std::this_thread::sleep_for(2ms);
-                comm.receive(bytes, {0}, own.type);
-              } catch (const Error& e) {
-                is_changed = bytes != std::vector(bytes.size(), std::byte{1});
-                CHECK(e.kind() == ErrorKind::usage);
-                throw;
-              }
-            }
-            comm.barrier();
-          });
-          CAPTURE(times);
-          CAPTURE(name_of(sent.type));
-          const std::string text =
-              "rank 0: it sent " + std::to_string(sent.count * times) + " " +
-              std::string(name_of(sent.type)) + " where " + std::to_string(8 * times) +
-              (sent.type == expected.type ? "" : " float32") + " were expected";
-          CHECK(mentions(failure_in(outcomes[1]), text));
-          CHECK(mentions(failure_in(outcomes[0]), text));
-          CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
-          CHECK(!is_changed);
-        }
-      }
-    }
-  }
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off})
+    test::check_messages_are_compared(
+        [&] { return communicators_in_process(2, 5s, shared_memory); });
 }
 
 TEST_CASE("messages of each type arrive between ranks that agree, in any order of the calls") {

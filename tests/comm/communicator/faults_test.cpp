@@ -193,7 +193,7 @@ TEST_CASE("ranks that wait for each other in different groups are told so, and w
       CHECK(e.kind() == ErrorKind::usage);
       CHECK(mentions(e, "none can go on"));
       CHECK(mentions(e, "rank 0 waits in all_reduce number"));
-      CHECK(mentions(e, "rank 1 waits in barrier number 0"));
+      CHECK(mentions(e, "rank 1 waits in barrier number 0 of communicator 1 for rank 0"));
     }
   }
 }

@@ -98,6 +98,14 @@ TEST_CASE("copies by the fabric arrive whole, whichever side asks first") {
   }
 }
 
+TEST_CASE("a message by the fabric of another type or count is refused by name") {
+  for (const WireTraits& traits : all_wires()) {
+    CAPTURE(name_of(traits.put));
+    test::check_messages_are_compared(
+        [&] { return communicators_by(std::make_shared<FabricWire>(traits), 2); });
+  }
+}
+
 TEST_CASE("pieces are as short as the fabric needs them") {
   auto ranks = communicators_by(std::make_shared<FabricWire>(WireTraits{.most_bytes = 32'768}), 2);
   std::vector<float> result;

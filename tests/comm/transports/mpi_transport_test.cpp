@@ -232,6 +232,10 @@ TEST_CASE("a message by MPI of another length than expected is refused") {
   }
 }
 
+TEST_CASE("a message by MPI of another type or count is refused by name") {
+  test::check_messages_are_compared([] { return communicators_by_mpi(2, 5s); });
+}
+
 TEST_CASE("two messages by MPI where there is one are refused") {
   Victim victim;
   victim.send(Envelope{.tag = {5}});
