@@ -68,7 +68,8 @@ std::string rest_on_hosts(Services& services, const state::Cluster& cluster,
     environments.push_back(name);
     places.insert(prefix);
   }
-  std::string paths = "~/.fastgpu /var/tmp/fastgpu-$(id -u)*";  // The second where a home is shared.
+  std::string paths =
+      "~/.fastgpu /var/tmp/fastgpu-$(id -u)*";  // The second where a home is shared.
   for (const std::string& place : places)
     if (!place.empty() && place.find("/.fastgpu/") == std::string::npos)
       paths += " " + shell_quote(place);

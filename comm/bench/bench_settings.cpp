@@ -113,6 +113,14 @@ BenchSettings settings_of(const BenchProgram& program, std::span<const std::stri
   if (settings.compares_codecs && settings.model.empty())
     throw Error(ErrorKind::usage,
                 "--codecs measures the gradients of a model: add --model resnet50");
+  for (const char* option : {"--steps", "--memory"})
+    if (settings.model.empty() && app.count(option) > 0)
+      throw Error(ErrorKind::usage,
+                  std::string(option) + " is about the gradients of a model: add --model resnet50");
+  for (const char* option : {"--collective", "--dtype", "--sizes", "--buffers"})
+    if (settings.compares_codecs && app.count(option) > 0)
+      throw Error(ErrorKind::usage,
+                  "--codecs measures the gradients of a model alone: omit " + std::string(option));
   const bool only_model = !settings.model.empty() && app.count("--sizes") == 0 &&
                           app.count("--dtype") == 0 && app.count("--buffers") == 0;
   if (settings.collectives.empty() && !only_model)

@@ -19,10 +19,12 @@ namespace {
 /// The divisor of the time between two writes: a write may take that share.
 constexpr int kShare = 100;
 
-/// The names that are in use. All exchanges of a process write to the folders of its variables.
-class NamesInUse {
+/// The names of files that sets of gradients of this process have had. All write to the folders of
+/// its variables.
+class NamesTaken {
  public:
-  /// Takes the first free one of `name`, `name`-2, `name`-3 and so on.
+  /// Takes the first of `name`, `name`-2, `name`-3 and so on that none has had: what a set has
+  /// written stays when it is closed.
   std::string take(const std::string& name) {
     const std::lock_guard lock(mutex_);
     std::string free = name;
@@ -31,19 +33,25 @@ class NamesInUse {
     return free;
   }
 
-  void give_back(const std::string& name) {
+  /// Returns true for the first of the sets with this name that are open. It ends by `give_up`.
+  bool lead(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.erase(name);
+    return led_.insert(name).second;
+  }
+  void give_up(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    led_.erase(name);
   }
 
  private:
   std::mutex mutex_;
   std::set<std::string> names_;
+  std::set<std::string> led_;
 };
 
 /// Never destroyed: a program's last set of gradients may be.
-NamesInUse& names_in_use() {
-  static NamesInUse& names = *new NamesInUse;
+NamesTaken& names_taken() {
+  static NamesTaken& names = *new NamesTaken;
   return names;
 }
 
@@ -106,25 +114,31 @@ RankFiles::RankFiles(std::string variable, std::string folder, Rank rank, Warn w
       rank_(rank),
       warn_(std::move(warn)) {
   if (!is_wanted()) return;
-  path_ = names_in_use().take(folder_ + "/rank-" + std::to_string(rank_.value));
-  report(try_to_write(path_ + ".json"), ".json");
+  first_path_ = folder_ + "/rank-" + std::to_string(rank_.value);
+  path_ = names_taken().take(first_path_);
+  is_first_ = names_taken().lead(first_path_);
+  report(try_to_write(path_ + ".json"), path_ + ".json");
 }
 
 RankFiles::~RankFiles() {
-  if (is_wanted()) names_in_use().give_back(path_);
+  if (is_first_) names_taken().give_up(first_path_);
 }
 
 void RankFiles::write(const std::string& suffix, const Write& write) {
-  if (is_wanted()) report(write_file(path_ + suffix, write), suffix);
+  if (is_wanted()) replace(path_ + suffix, write);
 }
 
-bool RankFiles::is_first() const {
-  return path_.ends_with("/rank-" + std::to_string(rank_.value));
+void RankFiles::write_if_first(const std::string& suffix, const Write& write) {
+  if (is_first_) replace(first_path_ + suffix, write);
 }
 
-void RankFiles::report(const std::error_code& error, const std::string& suffix) {
+void RankFiles::replace(const std::string& path, const Write& write) {
+  report(write_file(path, write), path);
+}
+
+void RankFiles::report(const std::error_code& error, const std::string& path) {
   if (!error || !warn_) return;
-  const std::string name = path_.substr(folder_.size() + 1) + suffix;
+  const std::string name = path.substr(folder_.size() + 1);
   std::exchange(warn_, nullptr)(variable_ + " is '" + printable(folder_, 200) + "', but rank " +
                                 std::to_string(rank_.value) + " cannot write " + name +
                                 " there: " + error.message());

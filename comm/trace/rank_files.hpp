@@ -26,20 +26,23 @@ class RankFiles {
   ~RankFiles();
 
   bool is_wanted() const noexcept { return !folder_.empty(); }
-  /// Returns whether the files have no further number.
-  bool is_first() const;
 
   /// Replaces a file in one step: a reader meanwhile finds the complete earlier one.
   void write(const std::string& suffix, const Write& write);
+  /// Replaces a file without a further number, if no set was open before this one that still is.
+  void write_if_first(const std::string& suffix, const Write& write);
 
  private:
-  void report(const std::error_code& error, const std::string& suffix);
+  void replace(const std::string& path, const Write& write);
+  void report(const std::error_code& error, const std::string& path);
 
   std::string variable_;
   std::string folder_;
   Rank rank_;
   Warn warn_;
-  std::string path_{};  ///< The path of the files without their suffix.
+  std::string path_{};        ///< The path of the files without their suffix.
+  std::string first_path_{};  ///< The path without a further number.
+  bool is_first_ = false;
 };
 
 /// The times to write: every `between`, or less often if that would take more than a hundredth of

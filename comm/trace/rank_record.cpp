@@ -46,8 +46,7 @@ void RankRecord::write_counters() {
   counters_file_.write(".json",
                        [&](std::ostream& out) { out << counters_json(counters, links, rank_); });
   // Prometheus takes each count of a rank once.
-  if (!counters_file_.is_first()) return;
-  counters_file_.write(
+  counters_file_.write_if_first(
       ".prom", [&](std::ostream& out) { out << counters_prometheus(counters, links, rank_); });
 }
 

@@ -76,7 +76,8 @@ launcher::JobSpec spec_of(const BenchCommOptions& options, const state::Environm
     throw Error(
         ErrorKind::usage,
         "--codecs exchanges gradients, which gossip does not: omit -e FASTGPU_COMM_EXCHANGE");
-  if (options.timeout) spec.timeout = *options.timeout;
+  if (options.timeout) launcher::check_timeout(*options.timeout);
+  spec.timeout = options.timeout.value_or(spec.timeout);
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
   return spec;

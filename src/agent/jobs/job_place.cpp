@@ -58,7 +58,7 @@ fs::path choose_own_place() {
 }
 
 /// Returns true for a directory that other users can neither have made nor write to.
-bool is_ours(const fs::path& place) {
+bool is_private_to_us(const fs::path& place) {
   struct stat status {};
   return ::lstat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
          status.st_uid == ::geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
@@ -69,14 +69,14 @@ void require_own(const fs::path& place) {
   const std::string doing = "making " + place.string() +
                             ", where jobs have their files because hosts share the home directory";
   if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) throw system_error(doing, errno);
-  if (!is_ours(place))
+  if (!is_private_to_us(place))
     throw Error(ErrorKind::denied, doing + ": it is another user's, or open to others: remove it");
 }
 
 /// Returns the place on the disk of this host, if this host has it.
 std::optional<fs::path> place_here() {
   auto place = own_place();
-  if (place && !is_ours(*place)) place.reset();
+  if (place && !is_private_to_us(*place)) place.reset();
   return place;
 }
 

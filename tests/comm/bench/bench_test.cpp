@@ -101,16 +101,20 @@ TEST_CASE("words that make no sense are refused with the option and the value") 
     Words words;
     std::string said;
   };
-  const std::vector<Case> cases = {{{"--collective", "all_reduse"}, "did you mean all_reduce?"},
-                                   {{"--collective", "all_reduce,"}, "''"},
-                                   {{"--dtype", "float"}, "--dtype 'float' is none of float32"},
-                                   {{"--buffers", "mine"}, "--buffers"},
-                                   {{"--repetitions", "0"}, "--repetitions"},
-                                   {{"--repetitions", "x"}, "--repetitions"},
-                                   {{"--steps", "-1"}, "--steps"},
-                                   {{"--sizes"}, "--sizes"},
-                                   {{"word"}, "word"},
-                                   {{"--unknown"}, "--unknown"}};
+  const std::vector<Case> cases = {
+      {{"--collective", "all_reduse"}, "did you mean all_reduce?"},
+      {{"--collective", "all_reduce,"}, "''"},
+      {{"--steps", "5"}, "--steps is about the gradients of a model"},
+      {{"--memory=views"}, "add --model resnet50"},
+      {{"--codecs", "--model=resnet50", "--dtype=int8"}, "omit --dtype"},
+      {{"--dtype", "float"}, "--dtype 'float' is none of float32"},
+      {{"--buffers", "mine"}, "--buffers"},
+      {{"--repetitions", "0"}, "--repetitions"},
+      {{"--repetitions", "x"}, "--repetitions"},
+      {{"--steps", "-1"}, "--steps"},
+      {{"--sizes"}, "--sizes"},
+      {{"word"}, "word"},
+      {{"--unknown"}, "--unknown"}};
   for (const Case& one : cases) {
     CAPTURE(one.said);
     const Error e = failure_of([&] { settings(one.words); });

@@ -147,9 +147,14 @@ TEST_CASE("two sets of gradients of one rank leave files of their own") {
     CHECK(has("t/rank-0.json"));
     CHECK(has("c/rank-0.prom"));
   }
+  // What they have written stays. Prometheus gets the counts of one that is open.
+  std::filesystem::remove(folder.path() / "c/rank-0.prom");
   Recorder third(ranks.front(), settings, nullptr, 0s);
   third.step_ended();
-  CHECK_FALSE(has("t/rank-0-3.json"));
+  CHECK(has("t/rank-0-3.json"));
+  CHECK(has("c/rank-0-3.json"));
+  CHECK(has("c/rank-0.prom"));
+  CHECK_FALSE(has("c/rank-0-3.prom"));
 }
 
 TEST_CASE("not every step writes") {

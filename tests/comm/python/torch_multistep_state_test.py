@@ -9,7 +9,11 @@ from suite import assert_equal, assert_true
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
-from fastgpu_comm.torch import MultistepOptimizer, broadcast_optimizer_state  # noqa: E402
+from fastgpu_comm.torch import (  # noqa: E402
+    DistributedOptimizer,
+    MultistepOptimizer,
+    broadcast_optimizer_state,
+)
 
 from multistep_models import (  # noqa: E402
     MODES,
@@ -84,6 +88,18 @@ def the_state_of_another_rank_is_refused(comm):
     state["fastgpu_comm"]["multistep"] = everywhere[1 - comm.rank].clone()
     with raises(fc.UsageError, f"rank {1 - comm.rank}"):
         optimizer.load_state_dict(state)
+
+
+@on_ranks(1)
+def the_state_of_another_kind_of_optimizer_is_refused_before_any_of_it_is_loaded(comm):
+    model = Net()
+    state = MultistepOptimizer(sgd(model), comm, model).state_dict()
+    state["param_groups"][0]["lr"] = 7.0
+    plain = sgd(model)
+    optimizer = DistributedOptimizer(plain, comm, model)
+    with raises(ValueError, "of another kind of optimizer: remove the key"):
+        optimizer.load_state_dict(state)
+    assert_true(plain.param_groups[0]["lr"] != 7.0, "a part of it was loaded")
 
 
 @on_ranks(2)

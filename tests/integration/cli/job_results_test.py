@@ -215,6 +215,16 @@ def test_a_line_of_several_ranks_is_shown_once_under_fold(user):
         assert_in("exclude each other", done.err)
 
 
+def test_a_colour_that_a_rank_leaves_on_is_not_for_the_folded_lines_of_others(user):
+    name = user.two_nodes()
+    program = (
+        'if [ $RANK = 0 ]; then printf "\\033[31mred\\n"; else sleep 0.5; echo plain; fi; sleep 0.5'
+    )
+    user.run("run", "job", "colours", "-c", name, "-np", "2", "--", "sh", "-c", program)
+    done = user.run("logs", "colours", "--fold").out.decode()
+    assert_equal(done, "[0] \x1b[31mred\x1b[0m\n[1] plain\n")
+
+
 def test_several_jobs_are_waited_for_and_reported(user):
     name = user.two_nodes()
     for job, script in (("good", "sleep 1"), ("bad", "exit 4"), ("worse", "exit 5")):

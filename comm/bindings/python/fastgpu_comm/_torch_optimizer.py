@@ -16,6 +16,8 @@ from .errors import UsageError
 from .gradients import Outcome
 from .kinds import Op
 
+_UNSENT_KEYS = {"rank", "unsent"}  # Of what a codec has not sent yet.
+
 
 class DistributedOptimizer(OptimizerWrapper):
     """An optimizer whose gradients are averages over all ranks (`op`: or sums).
@@ -99,11 +101,17 @@ class DistributedOptimizer(OptimizerWrapper):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """On every rank the same one, or what the same rank has saved. What another rank had not
         sent yet is left out, because it would count twice. Raises UsageError for what the same rank
-        of a job with more or fewer ranks has saved: without the key "fastgpu_comm" it is loaded.
+        of a job with more or fewer ranks has saved, and ValueError for what another kind of
+        optimizer has: without the key "fastgpu_comm" it is loaded.
         """
         known = {key: value for key, value in state_dict.items() if key != STATE}
-        self._inner.load_state_dict(known)
         unsent = state_dict.get(STATE)
+        if unsent is not None and not (isinstance(unsent, dict) and unsent.keys() >= _UNSENT_KEYS):
+            raise ValueError(
+                f'DistributedOptimizer: what the state_dict has by the key "{STATE}" is of another '
+                "kind of optimizer: remove the key on every rank"
+            )
+        self._inner.load_state_dict(known)
         if unsent is not None and unsent["rank"] == self._group.rank:
             try:
                 self._exchange.load_state(state_in(unsent["unsent"]))
