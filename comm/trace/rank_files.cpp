@@ -33,7 +33,7 @@ class NamesTaken {
     return free;
   }
 
-  /// Returns true for the first of the sets with this name that are open. It ends by `give_up`.
+  /// Returns true if no other set with this name leads. It leads until `give_up`.
   bool lead(const std::string& name) {
     const std::lock_guard lock(mutex_);
     return led_.insert(name).second;
@@ -116,7 +116,7 @@ RankFiles::RankFiles(std::string variable, std::string folder, Rank rank, Warn w
   if (!is_wanted()) return;
   first_path_ = folder_ + "/rank-" + std::to_string(rank_.value);
   path_ = names_taken().take(first_path_);
-  is_first_ = names_taken().lead(first_path_);
+  is_first_ = names_taken().lead(first_path_);  // Before any other that is made later.
   report(try_to_write(path_ + ".json"), path_ + ".json");
 }
 
@@ -129,6 +129,8 @@ void RankFiles::write(const std::string& suffix, const Write& write) {
 }
 
 void RankFiles::write_if_first(const std::string& suffix, const Write& write) {
+  if (!is_wanted()) return;
+  is_first_ = is_first_ || names_taken().lead(first_path_);
   if (is_first_) replace(first_path_ + suffix, write);
 }
 

@@ -29,7 +29,7 @@ class RankFiles {
 
   /// Replaces a file in one step: a reader meanwhile finds the complete earlier one.
   void write(const std::string& suffix, const Write& write);
-  /// Replaces a file without a further number, if no set was open before this one that still is.
+  /// Replaces a file without a further number, unless a set that was made earlier is open.
   void write_if_first(const std::string& suffix, const Write& write);
 
  private:

@@ -23,7 +23,7 @@ apt() {  # As run, once nobody else holds a lock: a first boot has an apt-get of
   doing=$1; shift; tries=120
   while :; do
     code=0
-    said=$(timeout 300 apt-get -q "$@" 2>&1 </dev/null) || code=$?
+    said=$(timeout 300 apt-get -q -o Acquire::Retries=3 "$@" 2>&1 </dev/null) || code=$?
     case $code:$said in 0:*) return ;; *"Could not get lock"*|*"dpkg frontend lock"*) ;; *) tries=0 ;; esac
     [ "$tries" -gt 0 ] || fail "$doing: $(printf '%s\n' "${said:-exit status $code}" | tail -n 1)"
     tries=$((tries - 1))

@@ -31,11 +31,11 @@ if [ "$action" = has ]; then
   if is_ours; then exit 0; else exit 3; fi
 fi
 
-apt() {  # Waits for dpkg's lock: a first boot has an apt-get of its own.
+apt() {  # Waits for the lock of dpkg, which the apt-get of a first boot may have. A package that does not come is asked for three times more.
   doing=$1; shift; tries=120
   while :; do
     code=0
-    said=$(timeout 600 apt-get -q "$@" 2>&1 </dev/null) || code=$?
+    said=$(timeout 600 apt-get -q -o Acquire::Retries=3 "$@" 2>&1 </dev/null) || code=$?
     case $code:$said in 0:*) return ;; *"Could not get lock"*|*"dpkg frontend lock"*) ;; *) tries=0 ;; esac
     [ "$tries" -gt 0 ] || fail "$doing: $(printf '%s\n' "${said:-exit status $code}" | tail -n 1)"
     tries=$((tries - 1))

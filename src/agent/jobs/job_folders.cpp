@@ -254,11 +254,15 @@ int run_job_discard(Arguments arguments) {
   const auto lock = lock_folders();
   if (!lock) throw Error(ErrorKind::transient, "another command removes folders of jobs now");
   const FoldersHere here = folders_of(owner, Time::clock::now());
+  std::optional<Error> failure;  // The others are removed, too.
   for (const JobFolder& folder : here.folders) {
     if (!folder.ended || !contains(unwanted, folder)) continue;
     free_resources(here.path_of(folder));
-    remove_job_folder(below_home(kJobs) / folder.name);
+    const fs::path path = below_home(kJobs) / folder.name;
+    if (const auto left = remove_job_folder(path); left && !failure)
+      failure = system_error("removing " + path.string(), left.value());
   }
+  if (failure) throw Error(*failure);
   return 0;
 }
 

@@ -45,10 +45,10 @@ std::optional<fs::path> own_place() {
 
 /// Chooses a place, unless another host has done so: the first one that links its file has chosen.
 fs::path choose_own_place() {
-  constexpr std::size_t kDigits = 16;
+  constexpr std::size_t kRandomBytes = 16;
   const fs::path file = below_home(kOwnPlace);
-  const fs::path draft = file.string() + "." + random_hex(kDigits);
-  write_atomically(draft, own_prefix() + random_hex(kDigits) + "\n");
+  const fs::path draft = file.string() + "." + random_hex(kRandomBytes);
+  write_atomically(draft, own_prefix() + random_hex(kRandomBytes) + "\n");
   const int linked = ::link(draft.c_str(), file.c_str());
   const int error = errno;
   ::unlink(draft.c_str());

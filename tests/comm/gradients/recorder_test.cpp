@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -149,12 +150,17 @@ TEST_CASE("two sets of gradients of one rank leave files of their own") {
   }
   // What they have written stays. Prometheus gets the counts of one that is open.
   std::filesystem::remove(folder.path() / "c/rank-0.prom");
-  Recorder third(ranks.front(), settings, nullptr, 0s);
-  third.step_ended();
+  std::optional<Recorder> third(std::in_place, ranks.front(), settings, nullptr, 0s);
+  Recorder fourth(ranks.front(), settings, nullptr, 0s);
+  fourth.step_ended();
+  CHECK(has("t/rank-0-4.json"));
+  CHECK_FALSE(has("c/rank-0.prom"));
+  third.reset();
   CHECK(has("t/rank-0-3.json"));
-  CHECK(has("c/rank-0-3.json"));
   CHECK(has("c/rank-0.prom"));
-  CHECK_FALSE(has("c/rank-0-3.prom"));
+  std::filesystem::remove(folder.path() / "c/rank-0.prom");
+  fourth.step_ended();
+  CHECK(has("c/rank-0.prom"));
 }
 
 TEST_CASE("not every step writes") {
