@@ -7,6 +7,7 @@
 #include "agent/protocol/plan.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/split.hpp"
 #include "launcher/engines/slurm.hpp"
 #include "launcher/engines/slurm_batch.hpp"
 #include "launcher/job.hpp"
@@ -22,6 +23,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSubmitTimeout{60'000};
 constexpr milliseconds kMarkTimeout{5'000};
+
+/// The folder, below ~/.fastgpu, where each node leaves a file with its name.
+constexpr const char* kHomesSeen = "slurm-homes/";
 
 using Nodes = std::span<const ClusterNode>;
 
@@ -123,7 +127,7 @@ StartedRun SlurmSubmission::run(const Cancel& cancel, const std::function<void()
   may_run_ = true;
   NodeAnswer answer = submit(cancel);
   if (is_unprepared(answer)) {
-    put_files(nodes_, {}, cancel);
+    require_own_homes(cancel);  // The nodes get the agent, too.
     put_files(head, {{kPreparedNodes, mark_of(nodes_, options_)}}, cancel);
     answer = submit(cancel);
   }
@@ -141,6 +145,28 @@ void SlurmSubmission::put_files(Nodes nodes, const std::vector<agent::SmallFile>
   for (const ClusterNode& node : nodes)
     puts.push_back(put_task(node.host, options_, id_, files));
   check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel), "preparing job " + id_);
+}
+
+/// Throws usage if another node has the head's home directory: both would have the files of all
+/// ranks.
+void SlurmSubmission::require_own_homes(const Cancel& cancel) {
+  std::vector<NodeTask> puts;
+  for (const ClusterNode& node : nodes_)
+    puts.push_back(put_task(node.host, options_, id_, {{kHomesSeen + node.host.name.value, ""}}));
+  check(ask_agent(client_, puts, options_.agent, kSubmitTimeout, cancel), "preparing job " + id_);
+  const ssh::Host& head = nodes_.front().host;
+  const std::string folder = ".fastgpu/" + std::string(kHomesSeen);
+  const NodeAnswer seen =
+      ask(client_, {{.host = head, .command = "ls " + folder + " && rm -rf " + folder}},
+          kSubmitTimeout, cancel)
+          .front();
+  check({seen}, "preparing job " + id_);
+  for (const std::string_view name : split(seen.out, '\n'))
+    if (!name.empty() && name != head.name.value)
+      throw Error(ErrorKind::usage,
+                  head.name.value + " and " + std::string(name) +
+                      " share a home directory, with which the Slurm that fastgpu has set up does "
+                      "not work: use --engine mpirun, or a Slurm of your own");
 }
 
 /// Submits the job, unless the nodes may lack the agent, which its ranks need.

@@ -36,6 +36,7 @@ class SlurmSubmission {
  private:
   void put_files(std::span<const ClusterNode> nodes, const std::vector<agent::SmallFile>& files,
                  const Cancel& cancel);
+  void require_own_homes(const Cancel& cancel);
   NodeAnswer submit(const Cancel& cancel);
 
   ssh::Client& client_;

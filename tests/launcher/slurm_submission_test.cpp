@@ -160,12 +160,22 @@ TEST_CASE("without a shared home, nodes get the agent before the first job, and 
   SlurmHead head{.others = two_others(), .knows_nodes = false};
   const Cancel never;
   head.engine->start("train-1", job_of_two(), never, {});
-  CHECK(head.put_on.at("n1").empty());
-  CHECK(head.put_on.at("n2").empty());
+  CHECK(head.put_on.at("n1") == "slurm-homes/n1 ");
+  CHECK(head.put_on.at("n2") == "slurm-homes/n2 ");
   CHECK(head.actions == std::vector<std::string>{"submit", "submit"});
   head.put_on.clear();
   head.engine->start("train-2", job_of_two(), never, {});
   CHECK_FALSE(head.put_on.contains("n1"));
+}
+
+TEST_CASE("nodes of Slurm by fastgpu that share a home directory are named, and run nothing") {
+  SlurmHead head{.others = two_others(), .knows_nodes = false, .homes_seen = "login\nn2\n"};
+  const Cancel never;
+  const Error e = failure_of([&] { head.engine->start("train-1", job_of_two(), never, {}); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).starts_with("login and n2 share a home directory"));
+  CHECK(head.actions.front() == "submit");
+  CHECK(std::ranges::count(head.actions, "submit") == 1);
 }
 
 TEST_SUITE_END();
