@@ -60,7 +60,7 @@ def the_state_of_the_optimizer_is_broadcast_and_each_rank_keeps_its_own(comm):
         model = Net()
         inner = sgd(model)
         optimizer = MultistepOptimizer(inner, comm, model, mode)
-        for batch in range(3):
+        for batch in range(5):
             x, y = batch_of(comm.rank, batch)
             optimizer.zero_grad()
             loss_of(model, x, y).backward()
@@ -72,7 +72,7 @@ def the_state_of_the_optimizer_is_broadcast_and_each_rank_keeps_its_own(comm):
         for number, momentum in enumerate(momenta):
             both = comm.all_gather(momentum.reshape(1, -1).clone())
             assert_true(torch.equal(both[0], both[1]), f"{mode}: momentum {number} differs")
-        x, y = batch_of(comm.rank, 3)
+        x, y = batch_of(comm.rank, 5)
         optimizer.zero_grad()
         loss_of(model, x, y).backward()
         optimizer.step(weight=len(x))
@@ -93,7 +93,7 @@ def the_state_of_another_rank_is_refused(comm):
 @on_ranks(1)
 def the_state_of_another_kind_of_optimizer_is_refused_before_any_of_it_is_loaded(comm):
     model = Net()
-    state = MultistepOptimizer(sgd(model), comm, model).state_dict()
+    state = MultistepOptimizer(sgd(model), comm, model, "local_steps=4").state_dict()
     state["param_groups"][0]["lr"] = 7.0
     plain = sgd(model)
     optimizer = DistributedOptimizer(plain, comm, model)
