@@ -151,6 +151,17 @@ TEST_CASE("a job that runs too long is ended and says so") {
   CHECK(seen.job.at(0).how.signal == SIGTERM);
 }
 
+TEST_CASE(
+    "a launcher whose ranks an order has ended is seen as stopped, also if it comes here later") {
+  const std::string order = "(sleep 0.2; touch \"$HOME/job/stopped\") & ";
+  AgentJob stopped(order + "exit 143");
+  CHECK(stopped.start().status.ok());
+  CHECK(follow(stopped.home, {"job"}).job.at(0).cause == StopCause::request);
+  AgentJob failed("exit 7");
+  CHECK(failed.start().status.ok());
+  CHECK(follow(failed.home, {"job"}).job.at(0).cause == StopCause::none);
+}
+
 TEST_CASE("stopping a job ends all of it, and stopping it again is no error") {
   AgentJob job("trap '' TERM; (while :; do sleep 4713.1; done) & while :; do sleep 4713.1; done");
   CHECK(job.start().status.ok());
