@@ -127,8 +127,8 @@ void Value::allow_only(const std::vector<std::string>& known,
       message += ": only the flag --" + flag + " sets this";
     else if (!nearest.empty())
       message += ", did you mean '" + nearest + "'?";
-    else if (!name_.empty())
-      message += ": its fields are " + joined(known);
+    else
+      message += (name_.empty() ? ": the fields are " : ": its fields are ") + joined(known);
     throw Error(ErrorKind::usage, message);
   }
 }

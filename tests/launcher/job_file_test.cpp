@@ -139,7 +139,13 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"post_mortem: a\n",
        "job.yaml:1:1: unknown field 'post_mortem': only the flag --post-mortem sets this"},
       {"host: a\n", "job.yaml:1:1: unknown field 'host': only the flag --host sets this"},
-      {"banana: a\n", "job.yaml:1:1: unknown field 'banana'"},
+      {"banana: a\n",
+       "job.yaml:1:1: unknown field 'banana': the fields are name, cluster, np, npernode, per, "
+       "env, "
+       "secrets, sync, workdir, command, timeout, grace, keep_processes, detach, engine, launcher, "
+       "stdin, priority, after, share, array, parameters, hang_timeout, retry, retry_on, "
+       "checkpoints, fetch, fetch_to, notify, slurm, kubernetes, on_full, environment, mpi, nccl, "
+       "keep_jobs"},
       {"command: python train.py\n",
        "job.yaml:1:10: 'command': the command must be a list of words, such as [python, train.py]"},
       {"command: []\n", "job.yaml:1:10: 'command': the command is empty"},

@@ -146,7 +146,10 @@ struct Bad {
 TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<Bad> table = {
       {"name: a\nnode: 2\n", "cluster.yaml:2:1: unknown field 'node', did you mean 'nodes'?"},
-      {"banana: 2\n", "cluster.yaml:1:1: unknown field 'banana'"},
+      {"banana: 2\n",
+       "cluster.yaml:1:1: unknown field 'banana': the fields are name, provider, nodes, slots, "
+       "link-rate, user, port, identity, jump, hosts, max-life, max-cost, unattended, idle, "
+       "scheduler, cloud"},
       {"nodes:\n", "cluster.yaml:1:1: 'nodes' has no value: write one, or leave the field out"},
       {"cloud: {gpus: }\n",
        "cluster.yaml:1:9: 'cloud.gpus' has no value: write one, or leave the field out"},
