@@ -42,7 +42,7 @@ class CarriedFlow final : public Flow, public CarrierClient {
 
   /// Waits until the carrier uses the memory of messages no more, but not for long.
   Remains give_up() noexcept override;
-  /// Its network is abandoned too, and sends and receives nothing more.
+  /// The network of the flow is abandoned too, and carries nothing more.
   void abandon() override;
 
   // ---- sending ----

@@ -67,8 +67,8 @@ class Flow {
   /// Closes the flow, and forgets what is half written. Memory of messages is touched no more.
   virtual Remains give_up() noexcept = 0;
 
-  /// Touches the memory of messages no more. The flow goes on: of a message that is half written
-  /// the rest is copied, and one that is half read goes on as though nobody had asked for it.
+  /// Touches the memory of messages no more. The flow goes on: it copies the rest of a message that
+  /// is half written, and treats one that is half read as a message without a receive.
   virtual void abandon() = 0;
 
   // ---- sending ----

@@ -148,7 +148,7 @@ TEST_CASE("two sets of gradients of one rank leave files of their own") {
     CHECK(has("t/rank-0.json"));
     CHECK(has("c/rank-0.prom"));
   }
-  // What they have written stays. Prometheus gets the counts of one that is open.
+  // The files of closed sets stay. Prometheus gets the counts of a set that is open.
   std::filesystem::remove(folder.path() / "c/rank-0.prom");
   std::optional<Recorder> third(std::in_place, ranks.front(), settings, nullptr, 0s);
   std::optional<Recorder> fourth(std::in_place, ranks.front(), settings, nullptr, 0s);

@@ -130,7 +130,7 @@ TEST_CASE("what is abandoned when half of it is sent is sent as it was") {
     const std::vector<std::byte> was(bytes, std::byte{7});
     std::vector<std::byte> sent = was;
     std::vector<std::byte> taken(bytes);
-    // Until the connection is full, so that the first bytes of one are sent and not the others.
+    // The connection gets full, so that a part of one message is sent and the rest of it is not.
     for (std::uint64_t tag = 1; tag <= 40; ++tag)
       pair.a->send(tag, sent);
     while (pair.a->transport->progress()) {
@@ -168,7 +168,7 @@ TEST_CASE("memory that is abandoned when half of a message is there is left alon
     std::vector<std::byte> next(100);
     stranger.end->receive(2, {.memory = next});
     stranger.send({.kind = TcpFrameKind::chunk, .tag = {2}, .length = 100, .total = 100});
-    for (int turn = 0; turn < 1000; ++turn)  // What nobody asks for is left unread for a while.
+    for (int turn = 0; turn < 1000; ++turn)  // A message without a receive stays unread for a while.
       stranger.end->transport->progress();
     CHECK(stranger.end->events.received_messages == 1);
   }
