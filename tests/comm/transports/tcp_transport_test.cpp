@@ -168,7 +168,8 @@ TEST_CASE("memory that is abandoned when half of a message is there is left alon
     std::vector<std::byte> next(100);
     stranger.end->receive(2, {.memory = next});
     stranger.send({.kind = TcpFrameKind::chunk, .tag = {2}, .length = 100, .total = 100});
-    for (int turn = 0; turn < 1000; ++turn)  // A message without a receive stays unread for a while.
+    // A message without a receive stays unread for a while.
+    for (int turn = 0; turn < 1000; ++turn)
       stranger.end->transport->progress();
     CHECK(stranger.end->events.received_messages == 1);
   }
