@@ -142,6 +142,7 @@ void LineMux::write(Stream stream, std::string_view bytes) {
 void LineMux::finish(Stream stream) {
   State& state = streams_[stream];
   if (!state.held.empty() || is_open(stream)) emit(stream, take_held(state), true);
+  state.colors.clear();
   flush();
 }
 

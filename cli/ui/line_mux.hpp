@@ -49,7 +49,8 @@ class LineMux {
   void set_prefix(Stream stream, Styled prefix);
 
   void write(Stream stream, std::string_view bytes);
-  /// Writes the rest of the stream's output and adds a missing line end.
+  /// Writes the rest of the stream's output and adds a missing line end. The colours that are on
+  /// end there.
   void finish(Stream stream);
   void finish_all();
 

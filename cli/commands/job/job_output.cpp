@@ -94,9 +94,8 @@ void JobOutput::line_of(const std::set<int>& ranks, agent::OutputStream stream,
   prefix += " ";
   if (ranks.size() == 1) prefix = prefix_of(*ranks.begin(), launcher_label_, colored);
   lines.set_prefix(number, prefix);
-  // Colours that a rank has left on are not for the lines of others.
-  const bool has_colors = line.find('\x1b') != line.npos;
-  lines.write(number, std::string(line) + (has_colors ? "\x1b[0m\n" : "\n"));
+  lines.write(number, std::string(line) + "\n");
+  lines.finish(number);  // The colours that a rank leaves on are not for the lines of others.
 }
 
 void JobOutput::queued(const std::string& run, const std::string& reason) {

@@ -82,6 +82,21 @@ TEST_CASE(
         "b: \x1b[32mgreen\x1b[0m\nb: \x1b[2K\x1b[m\n");
 }
 
+TEST_CASE("colours that are on when a stream is finished are not those of its next line") {
+  StringSink sink;
+  LineMux::Cursor cursor;
+  LineMux mux(sink, cursor);
+  const auto a = mux.add(Styled("a: "));
+
+  mux.write(a, "\x1b[31mred\n");
+  mux.finish(a);
+  mux.write(a, "plain\nto the \x1b[32mend");
+  mux.finish(a);
+  mux.write(a, "plain\n");
+
+  CHECK(sink.text == "a: \x1b[31mred\x1b[0m\na: plain\na: to the \x1b[32mend\x1b[0m\na: plain\n");
+}
+
 TEST_CASE("a new prefix is that of the lines that begin after it") {
   StringSink sink;
   LineMux::Cursor cursor;
