@@ -11,6 +11,7 @@
 #include "agent/interfaces.hpp"
 #include "agent/jobs/jax_cluster.hpp"
 #include "agent/jobs/job_folders.hpp"
+#include "agent/jobs/search_paths.hpp"
 #include "agent/jobs/slurm_ports.hpp"
 #include "agent/jobs/slurm_tasks.hpp"
 #include "agent/jobs/tensorflow_cluster.hpp"
@@ -205,6 +206,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   std::erase_if(environment, [](const std::string& assignment) {
     return assignment.starts_with(std::string(kJobHead) + "=");
   });
+  restore_login_paths(environment);
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
   name_interface(environment, plan);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "agent/jobs/search_paths.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
@@ -24,13 +25,16 @@ bool is_for_csh(const std::string& command) {
 }
 
 /// Sets the job's marker on the other node, too. So processes that mpirun leaves there keep the
-/// job's folder in use, and are ended with the job.
+/// job's folder in use, and are ended with the job. Ranks there find the paths of a login.
 std::string marked(const std::string& command) {
   const std::string name(kJobMarker);
   const char* const job = ::getenv(name.c_str());
   if (job == nullptr) return command;
-  if (is_for_csh(command)) return "setenv " + name + " " + shell_quote(job) + "; " + command;
-  return name + "=" + shell_quote(job) + "; export " + name + "; " + command;
+  const std::string value = shell_quote(job);
+  const bool is_csh = is_for_csh(command);
+  const std::string mark = is_csh ? "setenv " + name + " " + value + "; "
+                                  : name + "=" + value + "; export " + name + "; ";
+  return mark + words_to_keep_login_paths(is_csh) + command;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "agent/jobs/processes.hpp"
 #include "agent/jobs/rank_group.hpp"
 #include "agent/jobs/rank_lease.hpp"
+#include "agent/jobs/search_paths.hpp"
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/signals.hpp"
 #include "base/error.hpp"
@@ -32,8 +33,6 @@ constexpr milliseconds kJobGrace{2'000};  ///< The time between SIGTERM and SIGK
 constexpr milliseconds kRepeatOrder{500};
 constexpr milliseconds kAfterRanks{600};  ///< The time that mpirun needs to see the end of ranks.
 constexpr milliseconds kLongestNap{1'000};
-/// The time in which an order to stop reaches all nodes.
-constexpr milliseconds kOrderOnItsWay{1'000};
 
 std::string marker_of(const JobPlan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
@@ -64,6 +63,7 @@ process::Command command_of(const JobPlan& plan, const LeaseListener* ranks, con
   // behaviour.
   command.on_broken_pipe = process::OnBrokenPipe::fail;
   command.environment = process::current_environment();
+  keep_login_paths(*command.environment);
   for (const std::string& assignment : plan.environment)
     process::set_variable(*command.environment, assignment);
   if (ranks != nullptr) name_head(*command.environment, ranks->port());
@@ -162,20 +162,6 @@ void wait_for_ranks(const JobPlan& plan, const std::function<void()>& reap) {
   }
 }
 
-/// Returns true for a launcher that failed because the job was ordered to stop. The order may have
-/// reached ranks of other nodes before this process, and even before it came to this node.
-bool was_ordered_to_stop(const std::filesystem::path& directory, const process::ExitStatus& how) {
-  constexpr int kRanksWereEnded = 128 + SIGTERM;
-  if (how.ok()) return false;
-  const auto deadline =
-      SteadyClock::now() + (how.shell_code() == kRanksWereEnded ? kOrderOnItsWay : milliseconds(0));
-  for (;;) {
-    if (std::filesystem::exists(directory / kStoppedMark)) return true;
-    if (SteadyClock::now() >= deadline) return false;
-    ::poll(nullptr, 0, 20);
-  }
-}
-
 JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
                   const std::function<void()>& started) {
   become_subreaper();
@@ -193,7 +179,9 @@ JobEnd run_to_end(const std::filesystem::path& directory, const JobPlan& plan,
   JobEnd end;
   end.host = host_name();
   end.cause = Watch(directory, plan).wait(signals, reaper, lease);
-  if (reaper.ended() && was_ordered_to_stop(directory, *reaper.ended()))
+  // The order may have reached ranks of other nodes before this process.
+  const bool has_failed = reaper.ended() && !reaper.ended()->ok();
+  if (has_failed && std::filesystem::exists(directory / kStoppedMark))
     end.cause = StopCause::request;
   if (end.cause == StopCause::cut_off) end.cut_off = ranks->cut_off_rank();
   if (end.cause != StopCause::none)

@@ -228,6 +228,22 @@ def test_variables_are_seen_by_the_program_alone(user):
         assert_not_in(SECRET, user.run(*words).out.decode(), f"{words} show it")
 
 
+def test_programs_are_looked_for_as_in_a_login(user):
+    name = user.two_nodes()
+    show = ["sh", "-c", "echo $PATH; echo ${LD_LIBRARY_PATH-none}"]
+    login = user.run("exec", f"{name}/0", "--", *show).out.decode().splitlines()
+    login = [line.split(": ")[1] for line in login]
+    said = user.run("run", "job", "-c", name, "-np", "2", "--npernode", "1", "--", *show).out
+    for rank in (0, 1):
+        own = [line[4:] for line in said.decode().splitlines() if line.startswith(f"[{rank}] ")]
+        assert_equal(own, login)
+    # One that the first node has elsewhere comes before mpirun's own directory there, too.
+    user.run("exec", name, "--", "sh", "-c", "printf '#!/bin/sh\\necho own' >/usr/local/bin/yes")
+    user.run("exec", name, "--", "chmod", "755", "/usr/local/bin/yes")
+    said = user.run("run", "job", "-c", name, "-np", "2", "--npernode", "1", "--", "yes").out
+    assert_equal(sorted(said.splitlines()), [b"[0] own", b"[1] own"])
+
+
 def test_variables_that_are_none_are_refused(user):
     name = user.two_nodes()
     fifo = user.folder / "fifo"
