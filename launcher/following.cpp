@@ -32,6 +32,9 @@ constexpr milliseconds kOnceMore{4'000};
 /// The same for a node that has been silent already.
 constexpr milliseconds kSilentOnceMore{1'300};
 
+/// The time in which an order to stop that has reached one node reaches all.
+constexpr milliseconds kOrderOnItsWay{1'000};
+
 /// The longest list of nodes of a job.
 constexpr std::size_t kMostNodes = 100'000;
 
@@ -121,6 +124,18 @@ void Following::collect_rest() {
   }
   // Ranks that were asked to end may still have output.
   if (is_reached) read_once(kLastOutput, limit, Wait::yes, never);
+  await_order();
+}
+
+/// Looks once more for an order to stop on the first node, if other nodes may have got it before.
+void Following::await_order() {
+  const JobReport seen = report();
+  if (!lost_.empty() || !may_be_cancelled(seen) || seen.launcher->ordered) return;
+  const Cancel never;
+  wait_or_cancel(kOrderOnItsWay, never);
+  for (Node& node : nodes_)
+    if (news_.has_supervisor(node)) node.complete = false;
+  read_once(kCatchUp, kOnceMore, Wait::no, never);
 }
 
 void Following::run_once(const Cancel& cancel) {

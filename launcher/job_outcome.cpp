@@ -51,6 +51,14 @@ const RankEnd* first_failure(const JobReport& report) {
   return culprit != failed.end() ? *culprit : failed.front();
 }
 
+/// Returns true if the first of the ranks that ended badly was ordered to end, or there is none.
+bool began_with_an_order(const JobReport& report) {
+  const RankEnd* first = nullptr;
+  for (const RankEnd& rank : report.ranks)
+    if (!rank.how.ok() && (first == nullptr || rank.ended < first->ended)) first = &rank;
+  return first == nullptr || first->told;
+}
+
 constexpr int kTimedOut = 124;
 
 JobOutcome failed(int code, const std::string& reason, JobEndCause cause) {
@@ -362,6 +370,7 @@ JobOutcome outcome_of(const JobReport& report) {
   // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
+  if (may_be_cancelled(report) && report.launcher->ordered) return cancelled();
   if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
   if (!report.launcher)
     return lost("its end on " + first_node(report) + " is unknown", JobEndCause::node_loss);
@@ -398,6 +407,11 @@ std::optional<state::TimePoint> last_end(const JobReport& report) {
   const auto last = std::ranges::max(report.ranks, {}, &agent::RankEnd::ended).ended;
   return state::TimePoint(
       std::chrono::duration_cast<state::TimePoint::duration>(std::chrono::nanoseconds(last)));
+}
+
+bool may_be_cancelled(const JobReport& report) {
+  return report.launcher && report.launcher->cause == StopCause::none &&
+         !report.launcher->how.ok() && began_with_an_order(report);
 }
 
 JobOutcome decide(const JobReport& report) {

@@ -83,6 +83,11 @@ std::optional<state::TimePoint> last_end(const JobReport& report);
 /// cancel, 1 if the program is not the cause.
 JobOutcome decide(const JobReport& report);
 
+/// Returns true for a job that failed by itself if its first rank to end had been ordered to end,
+/// or none of them failed by itself: the order to cancel the job may be on its way to the first
+/// node.
+bool may_be_cancelled(const JobReport& report);
+
 /// Returns true if every rank that has not ended is idle, and there is one. The job then hangs.
 bool is_hanging(std::span<const NodeRanks> placement, const std::set<int>& ended,
                 const std::set<int>& idle);

@@ -151,15 +151,27 @@ TEST_CASE("a job that runs too long is ended and says so") {
   CHECK(seen.job.at(0).how.signal == SIGTERM);
 }
 
-TEST_CASE(
-    "a launcher whose ranks an order has ended is seen as stopped, also if it comes here later") {
-  const std::string order = "(sleep 0.2; touch \"$HOME/job/stopped\") & ";
-  AgentJob stopped(order + "exit 143");
-  CHECK(stopped.start().status.ok());
-  CHECK(follow(stopped.home, {"job"}).job.at(0).cause == StopCause::request);
-  AgentJob failed("exit 7");
-  CHECK(failed.start().status.ok());
-  CHECK(follow(failed.home, {"job"}).job.at(0).cause == StopCause::none);
+TEST_CASE("an order to stop that comes just after a launcher has failed is reported with its end") {
+  AgentJob job("exit 7");
+  CHECK(job.start().status.ok());
+  const Followed before = follow(job.home, {"job"});
+  CHECK(!before.job.at(0).ordered);
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  const Followed after = follow(job.home, {"job"});
+  CHECK(after.job.at(0).ordered);
+  CHECK(after.job.at(0).cause == StopCause::none);
+  CHECK(after.job.at(0).how.code == 7);
+  const auto mark = job.home.path() / "job" / kStoppedMark;
+  std::filesystem::last_write_time(mark, std::filesystem::file_time_type::clock::now() + 10s);
+  CHECK(!follow(job.home, {"job"}).job.at(0).ordered);
+}
+
+TEST_CASE("an order to stop that comes after a success changes nothing") {
+  AgentJob job("true");
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).job.at(0).how.ok());
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  CHECK(!follow(job.home, {"job"}).job.at(0).ordered);
 }
 
 TEST_CASE("stopping a job ends all of it, and stopping it again is no error") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -67,6 +68,7 @@ struct FollowedJob {
   explicit FollowedJob(std::string first, std::string second)
       : client([this](const FakeSsh::Seen& asked) -> FakeReply {
           if (asked.command.find("job-follow") == std::string::npos) return {};
+          if (when_asked) when_asked(asked.host);
           if (const auto failure = failures.find(asked.host); failure != failures.end())
             return {.failure = failure->second};
           return {.out = asked.host == "n-0" ? answers[0] : answers[1]};
@@ -86,7 +88,8 @@ struct FollowedJob {
   NodeCommands commands{{"0123456789abcdef"}, "train-1"};
   FakeSsh client;
   std::vector<std::string> answers;
-  std::map<std::string, Error> failures{};  ///< The nodes that cannot be reached.
+  std::map<std::string, Error> failures{};                    ///< The nodes that cannot be reached.
+  std::function<void(const std::string& host)> when_asked{};  ///< Called before each answer.
   Recorder seen;
 };
 
@@ -448,6 +451,25 @@ TEST_CASE("nothing is waited for once all ranks of a failed job have said how th
   CHECK(commands_after(all, "job-follow") == 2);
   CHECK(commands_after(rank_status(2) + last(), "job-stop") == 1);
   CHECK(commands_after(rank_status(2) + last(), "job-sweep") == 1);
+}
+
+TEST_CASE(
+    "an order to stop that comes to the first node last is waited for, and makes it a cancel") {
+  agent::RankEnd told{.rank = 2, .how = {.code = 143}, .told = true, .host = "", .reason = ""};
+  const std::string second =
+      frame({.kind = FrameKind::rank_status, .rank = 2}, to_text(told)) + last();
+  agent::JobEnd failed;
+  failed.how.code = 205;
+  const auto end_text = [&] { return frame({.kind = FrameKind::job_status}, to_text(failed)); };
+  FollowedJob world(end_text() + last(), second);
+  CHECK(follow_job(world, OnCancel::stop_job).state == state::JobState::failed);
+
+  failed.ordered = true;
+  int asked = 0;
+  world.when_asked = [&](const std::string& host) {
+    if (host == "n-0" && ++asked == 2) world.answers[0] = end_text() + last();
+  };
+  CHECK(follow_job(world, OnCancel::stop_job).state == state::JobState::cancelled);
 }
 
 TEST_CASE("daemons that were to stay are ended on all nodes where their job does not end well") {

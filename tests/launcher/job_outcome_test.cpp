@@ -246,6 +246,25 @@ TEST_CASE("a cancel is 130, whatever else was seen") {
   CHECK(decide(seen).state == JobState::cancelled);
 }
 
+TEST_CASE("a job of which an order has ended ranks before it came to mpirun's node is cancelled") {
+  JobEnd ordered = job(7);
+  ordered.ordered = true;
+  const RankEnd first_ordered = rank(1, 7, 0, 5, true);
+  const RankEnd first_failed = rank(1, 7, 0, 5, false);
+  const RankEnd victim = rank(0, 5, 0, 6, false);
+  CHECK(decide(report({first_ordered, victim}, ordered)).state == JobState::cancelled);
+  CHECK(decide(report({first_ordered}, ordered)).state == JobState::cancelled);
+  CHECK(decide(report({}, ordered)).state == JobState::cancelled);
+  CHECK(decide(report({first_failed, victim}, ordered)).first_rank == 1);
+  CHECK(decide(report({first_ordered, victim}, job(7))).first_rank == 0);
+  CHECK(may_be_cancelled(report({first_ordered, victim}, job(7))));
+  CHECK(may_be_cancelled(report({rank(1, 0, 0, 1, false)}, job(205))));
+  CHECK(!may_be_cancelled(report({first_failed, rank(0, 143, 0, 6, true)}, job(7))));
+  CHECK(!may_be_cancelled(report({}, job(0))));
+  CHECK(!may_be_cancelled(report({}, job(7, 0, StopCause::timeout))));
+  CHECK(!may_be_cancelled(report({}, std::nullopt)));
+}
+
 TEST_CASE("where mpirun itself is what failed, its last words are shown") {
   JobReport seen = report({}, job(1));
   seen.launcher_tail = "ORTE was unable to start a daemon on demo-1";

@@ -73,4 +73,7 @@ std::string host_name();
 /// Returns nanoseconds since 1970.
 std::int64_t now_ns();
 
+/// Returns when a file was written last, in nanoseconds since 1970; absent if it is not there.
+std::optional<std::int64_t> time_of_file(const std::filesystem::path& path);
+
 }  // namespace fastgpu::agent

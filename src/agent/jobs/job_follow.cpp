@@ -37,6 +37,9 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
+/// The time in which an order to stop reaches all nodes.
+constexpr milliseconds kLatestOrder{2'000};
+
 std::optional<JobPlan> followed_plan(const std::filesystem::path& file) {
   const auto text = read_file(file);
   if (!text) return std::nullopt;
@@ -48,6 +51,16 @@ std::int64_t time_before_now(milliseconds ago) {
   const std::chrono::nanoseconds now(now_ns());
   if (ago > std::chrono::floor<milliseconds>(now)) return 0;
   return (now - ago).count();
+}
+
+/// Returns the record of a job that failed by itself, with whether an order to stop came just after
+/// that. Any other record is returned as it is.
+std::string with_late_order(const std::string& status, const std::filesystem::path& directory) {
+  JobEnd end = parse_job_end(status);
+  if (end.cause != StopCause::none || end.how.ok()) return status;
+  const auto ordered = time_of_file(directory / kStoppedMark);
+  end.ordered = ordered && *ordered <= end.ended + std::chrono::nanoseconds(kLatestOrder).count();
+  return end.ordered ? to_text(end) : status;
 }
 
 /// Renews the job's lease while this process is alive and calls it often enough, and the machine
@@ -149,7 +162,8 @@ class Follower {
   /// supervisor has gone without writing it, or the job was stopped before it began.
   std::optional<std::string> find_job_end() const {
     const auto& directory = options_.directory;
-    if (auto status = read_file(directory / "status")) return status;
+    if (const auto status = read_file(directory / "status"))
+      return with_late_order(*status, directory);
     if (!spec_) return std::nullopt;
     // A start that comes after this mark sees it, and does not run the job.
     const bool is_stopped = std::filesystem::exists(directory / kStoppedMark);

@@ -49,9 +49,10 @@ void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) 
   supervisor_ends_within(directory, grace);
 }
 
-/// Prevents a start that is still in progress. On a full disk a running job can still be stopped.
+/// Notes the first order to stop, which prevents a start that is still in progress. On a full disk
+/// a running job can still be stopped.
 void mark_stopped(const std::filesystem::path& directory) try {
-  touch(directory / kStoppedMark);
+  if (!std::filesystem::exists(directory / kStoppedMark)) touch(directory / kStoppedMark);
 } catch (const Error&) {
   if (!has_supervisor(directory)) throw;
 }

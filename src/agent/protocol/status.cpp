@@ -80,6 +80,7 @@ std::string to_text(const JobEnd& end) {
   records.add("host", end.host);
   records.add("reason", end.reason);
   if (end.cut_off) records.add("cut_off", *end.cut_off);
+  if (end.ordered) records.add("ordered", 1);
   return records.text();
 }
 
@@ -109,7 +110,8 @@ JobEnd parse_job_end(std::string_view text) {
           .reason = sentence(records, "reason"),
           .cut_off = records.all("cut_off").empty()
                          ? std::nullopt
-                         : std::optional(static_cast<int>(records.number("cut_off")))};
+                         : std::optional(static_cast<int>(records.number("cut_off"))),
+          .ordered = !records.all("ordered").empty()};
 }
 
 }  // namespace fastgpu::agent

@@ -49,6 +49,9 @@ struct JobEnd {
   std::string host;
   std::string reason;            ///< Why it could not be started; may be empty.
   std::optional<int> cut_off{};  ///< The rank whose node did not answer.
+  /// True if an order to stop came to the node just after that end. It may have come to others
+  /// before, and ended ranks there. Not on the disk.
+  bool ordered = false;
 };
 
 std::string to_text(const RankEnd& end);

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused(user):
     user.refused([*words, "gpu", "--", "true"], 2, "NVIDIA GPU: leave --per out", "(--per core)")
     user.refused([*words, "cores", "--", "true"], 2, "core")
     user.refused([*words, "core", "--launcher", "torchrun", "--", "true"], 2, "torchrun")
-    user.refused([*words, "core", "-np", "99", "--", "true"], 2, "slots")
+    user.refused([*words, "core", "-np", "99", "--", "true"], 2, "there are cores for")
     alone = planned(user, f"{name}/0", "--per", "socket", "--oversubscribe", "-np", "3")
     assert_equal(len(set(alone)), 1)
     if len(planned(user, f"{name}/0", "--per", "core", "--oversubscribe")) > 1:
