@@ -10,6 +10,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kFabricMagic = 0x46474366;  // "FGCf"
+constexpr std::size_t kOffer = 8;
 constexpr std::size_t kGrant = 8 + 8 + 4 + 4 + 1 + 8 + 8;
 constexpr std::size_t kDone = 4 + 4;
 constexpr std::size_t kCredit = 8 + 8;
@@ -23,6 +24,8 @@ std::optional<std::size_t> body_of(FabricFrameKind kind) {
   switch (kind) {
     case FabricFrameKind::message:
       return std::nullopt;
+    case FabricFrameKind::offer:
+      return kOffer;
     case FabricFrameKind::grant:
       return kGrant;
     case FabricFrameKind::done:
@@ -65,6 +68,7 @@ std::size_t encode(const FabricFrame& frame, std::span<std::byte> into) {
       .put(frame.tag.value);
   if (frame.note) out.put(*frame.note);
   if (frame.kind == FabricFrameKind::message) out.put(frame.bytes);
+  if (frame.kind == FabricFrameKind::offer) out.put(grant.total);
   if (frame.kind == FabricFrameKind::grant)
     out.put(grant.total)
         .put(grant.offset)
@@ -111,6 +115,10 @@ FabricFrame decode_fabric_frame(std::span<const std::byte> bytes) {
   const std::size_t rest = bytes.size() - head;
   if (rest != body_of(frame.kind).value_or(rest) || rest > kFabricInside) refuse();
   if (frame.kind == FabricFrameKind::message) frame.bytes = in.get_bytes(rest);
+  if (frame.kind == FabricFrameKind::offer) {
+    frame.grant.total = in.get<std::uint64_t>();
+    if (frame.grant.total <= kFabricInside) refuse();
+  }
   if (frame.kind == FabricFrameKind::grant) read_grant(in, frame.grant);
   if (frame.kind == FabricFrameKind::done) {
     frame.grant.number = in.get<std::uint32_t>();

@@ -15,6 +15,7 @@ namespace fastgpu::comm {
 enum class FabricFrameKind : std::uint8_t {
   message,   ///< A short message, with its note if it has one.
   note,      ///< The note of a long message.
+  offer,     ///< A long message waits here of which no piece is granted.
   grant,     ///< The receiver of a long message awaits a piece of it, and where.
   done,      ///< A piece is in the receiver's memory.
   credit,    ///< A report of all that the receiver has taken.
@@ -38,7 +39,7 @@ struct FabricFrame {
   std::uint32_t rank = 0;   ///< The sender's.
   std::uint64_t token = 0;  ///< The receiver's.
   MessageTag tag{};
-  FabricGrant grant{};       ///< A `done` has its number and length only.
+  FabricGrant grant{};       ///< An `offer` has its total only, a `done` its number and length.
   std::uint64_t credit = 0;  ///< The cost of the short messages that were taken.
   std::uint64_t items = 0;   ///< The number of frames and pieces that were taken.
   std::optional<Note> note{};

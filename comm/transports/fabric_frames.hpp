@@ -16,7 +16,7 @@ namespace fastgpu::comm {
 /// Returns whether the receiver reports that it has taken such a frame.
 constexpr bool is_counted(FabricFrameKind kind) noexcept {
   return kind != FabricFrameKind::credit && kind != FabricFrameKind::question &&
-         kind != FabricFrameKind::hello;
+         kind != FabricFrameKind::offer && kind != FabricFrameKind::hello;
 }
 
 /// The frames that are received, and those that are sent.

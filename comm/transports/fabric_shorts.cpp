@@ -127,6 +127,11 @@ void FabricShorts::take(FabricPeer& from, const FabricFrame& frame) {
   hub_.flush(from);
 }
 
+void FabricShorts::take_offer(FabricPeer& from, const FabricFrame& frame) const {
+  if (Incoming** const wanted = from.wanted.find(frame.tag))
+    refuse_shape({frame.tag, frame.grant.total}, {(*wanted)->tag, (*wanted)->sink.memory.size()});
+}
+
 void FabricShorts::take_credit(FabricPeer& peer, const FabricFrame& frame) {
   if (frame.credit < peer.credit || frame.credit > peer.sent || frame.items < peer.items_known ||
       frame.items > peer.items_sent)
@@ -172,7 +177,20 @@ void FabricShorts::ask_for_credit(FabricPeer& peer) {
   peer.asked_at = now;
   if (!peer.silent_since) peer.silent_since = now;
   frames_.queue(peer, frames_.frame_to(peer, FabricFrameKind::question));
+  if (!is_first) offer_again(peer);
   hub_.flush(peer);
+}
+
+/// Names the long messages of which the peer has granted nothing. It grants them once it awaits
+/// them, unless it expects short ones in their place.
+void FabricShorts::offer_again(FabricPeer& peer) {
+  peer.sending.for_each([&](const FabricSending& sending) {
+    if (sending.granted > 0) return;
+    FabricFrame frame = frames_.frame_to(peer, FabricFrameKind::offer);
+    frame.tag = sending.message->tag;
+    frame.grant.total = sending.message->bytes.size();
+    frames_.queue(peer, frame);
+  });
 }
 
 void FabricShorts::limit_waits(std::chrono::milliseconds timeout) noexcept {

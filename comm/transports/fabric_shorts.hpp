@@ -33,6 +33,9 @@ class FabricShorts {
   /// Takes a message that has come. Throws ErrorKind::remote for a message of another kind.
   void take(FabricPeer& from, const FabricFrame& frame);
 
+  /// Takes the peer's word that it sends a long message. Refuses it where a short one is awaited.
+  void take_offer(FabricPeer& from, const FabricFrame& frame) const;
+
   /// Takes the peer's report of what it has taken. Throws ErrorKind::remote if that is impossible,
   /// or shows that something got lost.
   void take_credit(FabricPeer& peer, const FabricFrame& frame);
@@ -58,6 +61,8 @@ class FabricShorts {
   void drop_arrivals(FabricPeer& peer) noexcept;
 
  private:
+  void offer_again(FabricPeer& peer);
+
   FabricFrames& frames_;
   FabricHub& hub_;
   UnaskedBytes unasked_;

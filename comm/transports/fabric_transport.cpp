@@ -332,6 +332,8 @@ void FabricTransport::take(FabricPeer& peer, const FabricFrame& frame) {
       return shorts_.take(peer, frame);
     case FabricFrameKind::note:
       return events_->noted(peer.rank, frame.tag, *frame.note);
+    case FabricFrameKind::offer:
+      return shorts_.take_offer(peer, frame);
     case FabricFrameKind::grant:
       return puts_.take_grant(peer, frame.tag, frame.grant);
     case FabricFrameKind::done:

@@ -53,6 +53,13 @@ class TagTable {
     return value;
   }
 
+  /// Calls `use` with each value.
+  template <class Use>
+  void for_each(Use use) const {
+    for (const Entry& entry : entries_)
+      if (entry.is_used) use(entry.value);
+  }
+
   void clear() {
     entries_.clear();
     used_ = 0;

@@ -217,6 +217,7 @@ std::vector<Seed> fabric_frames() {
   const FabricFrame frames[] = {
       {.kind = FabricFrameKind::message, .tag = {1}, .note = Note{}, .bytes = inside},
       {.kind = FabricFrameKind::note, .tag = {2}, .note = Note{}},
+      {.kind = FabricFrameKind::offer, .tag = {2}, .grant = {.total = 90'000}},
       {.kind = FabricFrameKind::grant, .tag = {3}, .grant = {.total = 9000, .length = 5000}},
       {.kind = FabricFrameKind::done, .grant = {.length = 5000, .number = 8}},
       {.kind = FabricFrameKind::credit, .credit = 100, .items = 3},

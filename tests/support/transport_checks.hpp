@@ -95,11 +95,15 @@ inline void check_refused_message(std::vector<comm::Communicator> ranks, const T
   // A receiver that asks for a long message first is refused by its sender.
   const std::string by_sender =
       "rank 1: it expects " + std::to_string(expected) + " float32 where " + what + " are sent";
+  // One that never asks for it waits, as its sender does.
+  const std::string by_both = "rank 0 waits in a message of " + what +
+                              " for rank 1, rank 1 waits in a message of " +
+                              std::to_string(expected) + " float32 for rank 0";
   for (const auto& outcome : outcomes) {
     const Error e = failure_in(outcome);
     const std::string said = e.what();
     CAPTURE(said);
-    CHECK((mentions(e, by_receiver) || mentions(e, by_sender)));
+    CHECK((mentions(e, by_receiver) || mentions(e, by_sender) || mentions(e, by_both)));
   }
   CHECK(mentions(failure_in(outcomes[0]), "rank 1"));
   CHECK(!is_changed);
@@ -119,6 +123,11 @@ void check_messages_are_compared(const MakeRanks& make_ranks) {
       check_refused_message(make_ranks(), {ElementType::float32, 7 * times}, 8 * times,
                             is_sender_late);
     }
+  }
+  for (const bool is_sender_late : {false, true}) {
+    check_refused_message(make_ranks(), {ElementType::float32, 800'000}, 8, is_sender_late);
+    check_refused_message(make_ranks(), {ElementType::float32, 8}, 800'000, is_sender_late);
+    check_refused_message(make_ranks(), {ElementType::int64, 400'000}, 800, is_sender_late);
   }
 }
 

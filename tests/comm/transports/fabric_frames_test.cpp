@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/outcome.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
@@ -30,6 +31,7 @@ TEST_CASE("a frame of the fabric is read as it was written") {
       {.kind = FabricFrameKind::message, .note = note, .bytes = inside},
       {.kind = FabricFrameKind::message, .bytes = inside},
       {.kind = FabricFrameKind::note, .note = note},
+      {.kind = FabricFrameKind::offer, .grant = {.total = 9'000'000'000}},
       {.kind = FabricFrameKind::grant, .grant = grant},
       {.kind = FabricFrameKind::done, .grant = {.length = 1000, .number = 77}},
       {.kind = FabricFrameKind::credit, .credit = std::uint64_t{1} << 40, .items = 7},
@@ -51,6 +53,7 @@ TEST_CASE("a frame of the fabric is read as it was written") {
     CHECK(std::ranges::equal(read.bytes, frame.bytes));
     CHECK(read.credit == frame.credit);
     CHECK(read.items == frame.items);
+    CHECK(read.grant.total == frame.grant.total);
     CHECK(read.grant.number == frame.grant.number);
     CHECK(read.grant.offset == frame.grant.offset);
     CHECK(read.grant.place.key == frame.grant.place.key);
@@ -77,6 +80,16 @@ TEST_CASE("grants that make no sense are refused") {
     const std::size_t length = encode({.kind = FabricFrameKind::grant, .grant = grant}, bytes);
     CHECK(failure_of([&] { decode_fabric_frame(std::span(bytes).first(length)); }).kind() ==
           ErrorKind::remote);
+  }
+}
+
+TEST_CASE("an offer of a message that would go in a frame is refused") {
+  std::vector<std::byte> bytes(kFabricFrameBytes);
+  for (const std::size_t total : {std::size_t{0}, kFabricInside, kFabricInside + 1}) {
+    const FabricFrame frame{.kind = FabricFrameKind::offer, .grant = {.total = total}};
+    const std::size_t length = encode(frame, bytes);
+    const auto read = attempt([&] { decode_fabric_frame(std::span(bytes).first(length)); });
+    CHECK(read.ok() == (total > kFabricInside));
   }
 }
 
