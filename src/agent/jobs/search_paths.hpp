@@ -12,7 +12,7 @@ namespace fastgpu::agent {
 /// The variables by which ranks get PATH and LD_LIBRARY_PATH of a login to their node. Programs do
 /// not see them.
 inline constexpr const char* kLoginPath = "FASTGPU_LOGIN_PATH";
-inline constexpr const char* kLoginLibraries = "FASTGPU_LOGIN_LIBRARIES";
+inline constexpr const char* kLoginLibraries = "FASTGPU_LOGIN_LIBS";
 
 /// Returns `login` with the directories that `now` has in front of it: each once, and without
 /// those that are in `login` already or that are searched in any case (`usual`). Returns `now` if
