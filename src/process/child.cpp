@@ -1,6 +1,7 @@
 #include "process/child.hpp"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -68,6 +69,12 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// Keeps descriptors from the program, whoever has opened them: one that a daemon inherits makes
+/// readers of its pipe wait. Kernels before 5.11 cannot; ours are closed there, too.
+void close_others_on_exec() {
+  ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
 [[noreturn]] void become(Prepared& plan) {
   reset_signals();
   if (plan.on_broken_pipe == OnBrokenPipe::fail) ::signal(SIGPIPE, SIG_IGN);
@@ -78,6 +85,7 @@ void reset_signals() {
     if (::getppid() != plan.parent) ::_exit(127);  // The parent died before the prctl call above.
   }
   connect_streams(plan);
+  close_others_on_exec();
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) report(plan, Step::directory);
   ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
   report(plan, Step::program);

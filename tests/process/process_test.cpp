@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -106,6 +107,13 @@ TEST_CASE("a cancel ends the wait") {
   std::jthread later([&] { cancel.request(); });
   CHECK(failure_of([&] { capture(shell("sleep 60"), {}, cancel); }).kind() ==
         ErrorKind::interrupted);
+}
+
+TEST_CASE("a program gets its three streams and no other descriptor") {
+  const UniqueFd open(::open("/dev/null", O_RDONLY));  // As a library opens files.
+  CHECK(open);
+  const Captured seen = run({.argv = {"ls", "/proc/self/fd"}});
+  CHECK(seen.out == "0\n1\n2\n3\n");  // The last one is that of ls for the directory.
 }
 
 TEST_CASE("a child does not outlive its owner") {

@@ -4,6 +4,7 @@
 // "begun" once its ranks run, "failed" for the first rank that fails, and "ended" after the last
 // rank. A node whose connection breaks or is silent ends its ranks. A node that does not begin ends
 // the job.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -254,7 +255,7 @@ class NodeRanksRun {
   explicit NodeRanksRun(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   int run(SignalQueue& signals) {
-    const UniqueFd in(::dup(STDIN_FILENO));
+    const UniqueFd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     std::string text;
     auto heard = SteadyClock::now();
     while (!may_leave()) {
