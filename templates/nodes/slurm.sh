@@ -2,6 +2,7 @@
 # Exit status 3: the job was not submitted. 4: the controller does not answer. 5: Slurm does not know the job.
 # 6: the job has not ended in time. 7: Slurm is missing. 8: the nodes may lack what jobs need there.
 # shellcheck shell=sh
+login_umask=$(umask) # Slurm gives the ranks the one of the process that submits them.
 umask 077
 action=$1
 job=$2
@@ -84,10 +85,11 @@ submit_job() {
     code=0
     # shellcheck disable=SC2016
     salloc --quiet --immediate --job-name=fastgpu-submit --ntasks=1 --time=1 sh -c "$forget_slurm_options"'
-      exec sbatch --parsable "$2" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" "$script" > /dev/null 2>&1 < /dev/null || code=$?
+      umask "$3"
+      exec sbatch --parsable "$2" > "$1/batch-id.part" 2> "$1/submit-error"' sh "$job" "$script" "$login_umask" > /dev/null 2>&1 < /dev/null || code=$?
     [ ! -e "$job/submit-error" ] || return "$code"
   fi
-  sbatch --parsable "$script" > "$job/batch-id.part" 2> "$job/submit-error"
+  (umask "$login_umask" && exec sbatch --parsable "$script") > "$job/batch-id.part" 2> "$job/submit-error"
 }
 
 # Decides after an error of sbatch whether Slurm has the job. What a site prints beside the reason does not count.

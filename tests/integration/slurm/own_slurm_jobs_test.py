@@ -38,6 +38,15 @@ def test_a_job_in_the_queue_waits_and_a_cancelled_one_ends_on_all_nodes(user):
     user.run("wait", "job", waiting)
 
 
+def test_files_of_a_job_are_made_as_in_a_login(user):
+    create(user)
+    said = run_job(
+        user, "mask", ["sh", "-c", "umask"], "-np", "2", "--set", "slurm.nodes=2"
+    ).out.decode()
+    login = on_node(user, 0, "umask")
+    assert_equal(sorted(said.splitlines(keepends=True)), [f"[0] {login}", f"[1] {login}"])
+
+
 MPI_PROGRAM = """#include <mpi.h>
 #include <stdio.h>
 int main(int argc, char** argv) {

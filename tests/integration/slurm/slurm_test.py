@@ -176,12 +176,14 @@ class Site:
 
 def test_ranks_of_two_nodes_have_their_places_and_logs(site):
     words = ["-np", "4", "--npernode", "2", "--set", "slurm.nodes=2", "-e", "A=x y"]
-    show = 'echo "$SLURMD_NODENAME $A $(printenv ' + PLACE + ' | tr "\\n" " ")"; echo err >&2'
+    show = (
+        'echo "$SLURMD_NODENAME $A $(printenv ' + PLACE + ' | tr "\\n" " ")$(umask)"; echo err >&2'
+    )
     done = site.job("place", *words, program=["sh", "-c", show])
     lines = sorted(done.stdout.splitlines())
     for rank, line in enumerate(lines):
         node, local = f"node{rank // 2 + 1}", rank % 2
-        wanted = f"[{rank}] {node} x y {rank} 4 {local} 2 {rank // 2} node1 2 "
+        wanted = f"[{rank}] {node} x y {rank} 4 {local} 2 {rank // 2} node1 2 0022"
         assert_equal(line, wanted)
     assert_equal(len(lines), 4)
     assert_equal(done.stderr.count("] err"), 4, done.stderr)
