@@ -41,6 +41,14 @@ constexpr std::size_t kMostNodes = 100'000;
 /// The time for the agent where it is missing.
 constexpr milliseconds kInstallTime{60'000};
 
+/// Returns whether a job ended within the last seconds, if the clock of its node is right.
+bool is_recent(const agent::JobEnd& end) {
+  constexpr milliseconds kRecent{3'000};
+  const std::chrono::nanoseconds ended(end.ended);
+  const auto ago = std::chrono::system_clock::now().time_since_epoch() - ended;
+  return ago > -kRecent && ago < kRecent;
+}
+
 }  // namespace
 
 Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
@@ -124,18 +132,22 @@ void Following::collect_rest() {
   }
   // Ranks that were asked to end may still have output.
   if (is_reached) read_once(kLastOutput, limit, Wait::yes, never);
-  await_order();
+  if (may_get_order()) await_order(kCatchUp);
 }
 
-/// Looks once more for an order to stop on the first node, if other nodes may have got it before.
-void Following::await_order() {
+/// Returns true if other nodes may have got an order to stop before the first one.
+bool Following::may_get_order() const {
   const JobReport seen = report();
-  if (!lost_.empty() || !may_be_cancelled(seen) || seen.launcher->ordered) return;
+  return lost_.empty() && may_be_cancelled(seen) && !seen.launcher->ordered;
+}
+
+/// Looks once more for an order to stop on the first node.
+void Following::await_order(milliseconds limit) {
   const Cancel never;
   wait_or_cancel(kOrderOnItsWay, never);
   for (Node& node : nodes_)
     if (news_.has_supervisor(node)) node.complete = false;
-  read_once(kCatchUp, kOnceMore, Wait::no, never);
+  read_once(limit, kOnceMore, Wait::no, never);
 }
 
 void Following::run_once(const Cancel& cancel) {
@@ -399,6 +411,7 @@ void Following::catch_up(milliseconds limit) {
     }
     is_again = install_agents(limit, never);
   } while (is_again);
+  if (may_get_order() && is_recent(*news_.job_end())) await_order(limit);
 }
 
 void Following::read_all(const Cancel& cancel) {

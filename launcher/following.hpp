@@ -64,7 +64,8 @@ class Following {
   bool lacks_job(const Node& node, const Error& failure) const;
   void run_once(const Cancel& cancel);
   void collect_rest();
-  void await_order();
+  bool may_get_order() const;
+  void await_order(std::chrono::milliseconds limit);
   std::vector<HostResult<ssh::Exit>> read_once(
       std::chrono::milliseconds limit, std::optional<std::chrono::milliseconds> connect_limit,
       Wait wait, const Cancel& cancel);

@@ -470,6 +470,17 @@ TEST_CASE(
     if (host == "n-0" && ++asked == 2) world.answers[0] = end_text() + last();
   };
   CHECK(follow_job(world, OnCancel::stop_job).state == state::JobState::cancelled);
+
+  failed.ordered = false;
+  failed.ended =
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  world.answers[0] = end_text() + last();
+  failed.ordered = true;
+  asked = 0;
+  const auto glance =
+      engine_of(world)->glance("train-1", record_of(world, Leftovers::ended), Asking::briefly);
+  REQUIRE(glance.outcome);
+  CHECK(glance.outcome->state == state::JobState::cancelled);
 }
 
 TEST_CASE("daemons that were to stay are ended on all nodes where their job does not end well") {
