@@ -335,7 +335,11 @@ std::optional<state::Job> job_by_records(Services& services, const state::Job& s
   if (launcher::has_ended(job) || job.state == state::JobState::queued) return job;
   state::Job now = job;
   if (is_in_kubernetes(job)) return std::nullopt;
-  if (auto outcome = outcome_without_nodes(services, job, HalfGone::does_not_count)) {
+  // The process that starts a job finds out itself what its nodes are: it may try again.
+  const bool has_begun = !is_being_started(services, job);
+  auto outcome = has_begun ? outcome_without_nodes(services, job, HalfGone::does_not_count)
+                           : std::optional<launcher::JobOutcome>();
+  if (outcome) {
     note_undone(services, job, *outcome);
     launcher::mark_ended(services.store(), now, *outcome);
     return now;

@@ -7,6 +7,7 @@
 #include "agent/jobs/program_input.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
+#include "agent/shell_level.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
 #include "base/random.hpp"
@@ -47,6 +48,7 @@ process::Command command_of(const ExecRequest& request, const std::string& marke
   command.in.mode = request.gets_input ? process::StreamMode::pipe : process::StreamMode::null;
   command.grouping = process::Grouping::session;
   command.environment = process::current_environment();
+  enter_shell(*command.environment);
   for (const std::string& assignment : request.environment)
     process::set_variable(*command.environment, assignment);
   process::set_variable(*command.environment, marker);

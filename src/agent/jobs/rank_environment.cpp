@@ -18,6 +18,7 @@
 #include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/read_topology.hpp"
+#include "agent/shell_level.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/numbers.hpp"
@@ -207,6 +208,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
     return assignment.starts_with(std::string(kJobHead) + "=");
   });
   restore_login_paths(environment);
+  enter_shell(environment);
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
   name_interface(environment, plan);

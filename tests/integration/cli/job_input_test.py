@@ -244,6 +244,20 @@ def test_programs_are_looked_for_as_in_a_login(user):
     assert_equal(sorted(said.splitlines()), [b"[0] own", b"[1] own"])
 
 
+def test_the_startup_file_of_a_shell_does_not_replace_variables_of_a_program(user):
+    name = user.two_nodes()
+    own = "export RANK=99 OMP_NUM_THREADS=33 GIVEN=by-the-node"
+    user.run("exec", name, "--", "sh", "-c", f"echo '{own}' >>~/.bashrc")
+    show = ["bash", "-c", "echo $RANK $OMP_NUM_THREADS $GIVEN"]
+    words = ["-c", name, "-np", "2", "--npernode", "1", "-e", "OMP_NUM_THREADS=4"]
+    for launcher in ("mpirun", "plain"):
+        more = ["-e", "GIVEN=here", "--launcher", launcher, "--", *show]
+        said = user.run("run", "job", *words, *more).out
+        assert_equal(sorted(said.splitlines()), [b"[0] 0 4 here", b"[1] 1 4 here"])
+    said = user.run("exec", f"{name}/0", "-e", "GIVEN=here", "--", "bash", "-c", "echo $GIVEN").out
+    assert_equal(said, f"{name}-0: here\n".encode())
+
+
 def test_variables_that_are_none_are_refused(user):
     name = user.two_nodes()
     fifo = user.folder / "fifo"

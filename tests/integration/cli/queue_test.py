@@ -186,6 +186,19 @@ def test_a_queued_job_ends_with_its_cluster(user):
         assert_equal(state_of(user, job), "cancelled", job)
 
 
+def test_a_queued_job_outlives_a_stop_of_its_cluster_and_has_one_end(user):
+    name = user.two_nodes()
+    detached(user, name, "first", 2, ["sleep", "600.41"])
+    detached(user, name, "second", 1, ["echo", "ran"])
+    user.run("stop", "cluster", name, "--yes")
+    for _ in range(4):
+        assert_true(state_of(user, "second-1") in ("queued", "starting"), "it has ended")
+        time.sleep(1)
+    user.run("start", "cluster", name)
+    user.run("wait", "job", "second-1")
+    assert_equal(user.run("logs", "second-1", "--rank", "0").out, b"ran\n")
+
+
 def test_a_queued_job_is_cancelled_and_waited_for(user):
     name = user.two_nodes()
     detached(user, name, "holds", 2, ["sleep", "3"])
