@@ -35,10 +35,15 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
   const JobEndCause cause = cause_of(outcome);
   const bool has_more = outcome.failure || !outcome.nodes.empty() || !outcome.lost.empty() ||
                         !outcome.full_disks.empty();
-  const bool never_began = before == JobState::queued && job.record->restarts == 0;
+  const bool never_began = job.record->never_began ||
+                           (before == JobState::queued && job.record->restarts == 0);
   if (cause == job.record->cause && !has_more && !never_began) return;
   JobRecord record = *job.record;
-  record.never_began = record.never_began || never_began;
+  record.never_began = never_began;
+  if (never_began) {  // It has nothing to copy.
+    record.bundle_awaited = false;
+    if (record.outputs == state::Outputs::awaited) record.outputs = state::Outputs::none;
+  }
   record.failure = outcome.failure;
   record.lost_nodes = outcome.lost;
   record.full_disks = outcome.full_disks;

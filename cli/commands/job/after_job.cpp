@@ -138,6 +138,16 @@ void notify_and_record(Context& context, const std::string& job_id, const AfterJ
   launcher::note_not_done(context.store(), job_id, failure);
 }
 
+/// Runs the command as its own step, which a signal skips.
+void notify_at_end(Context& context, const std::string& job_id, const AfterJob& wanted) {
+  if (wanted.notify.empty()) return;
+  const std::string ended = "job " + job_id + " has ended";
+  context.set_stop_notice("waiting for the command of --notify; " + ended +
+                          "; press Ctrl-C again to exit at once");
+  context.set_interrupt_hint("left the command of --notify; " + ended);
+  notify_and_record(context, job_id, wanted);
+}
+
 }  // namespace
 
 void describe_after_job(Arguments& arguments, AfterJobFlags& flags) {
@@ -182,6 +192,11 @@ std::string path_in_job(const launcher::JobSpec& spec, const std::string& run,
   return transfer::node_path_in({base}, path).value;
 }
 
+void finish_without_outputs(Context& context, const AfterJob& wanted) {
+  const auto job = context.store().find_job(context.job());
+  if (job && launcher::has_ended(*job)) notify_at_end(context, job->id, wanted);
+}
+
 int finish_after_job(Context& context, const std::string& job_id, const AfterJob& wanted,
                      int code) {
   const bool may_fetch = !wanted.fetch.empty() && !context.cancel().requested();
@@ -195,12 +210,7 @@ int finish_after_job(Context& context, const std::string& job_id, const AfterJob
   if (is_interrupted)
     context.ui().warn("interrupted: the outputs of job " + job_id + " are not complete in " +
                       (wanted.fetch_to->path() / job_id).string());
-  if (!wanted.notify.empty()) {
-    context.set_stop_notice("waiting for the command of --notify; " + ended +
-                            "; press Ctrl-C again to exit at once");
-    context.set_interrupt_hint("left the command of --notify; " + ended);
-    notify_and_record(context, job_id, wanted);
-  }
+  notify_at_end(context, job_id, wanted);
   if (is_interrupted) return exit_code(ErrorKind::interrupted);
   return code == 0 && !is_complete ? 1 : code;
 }

@@ -42,6 +42,10 @@ AfterJob after_job_of(const AfterJobFlags& flags, const launcher::JobFile& file)
 std::string path_in_job(const launcher::JobSpec& spec, const std::string& run,
                         const transfer::NodePath& path);
 
+/// Runs the command if the job of this command has ended without a run that could be followed, as
+/// one that was cancelled in the queue.
+void finish_without_outputs(Context& context, const AfterJob& wanted);
+
 /// Copies the outputs and runs the command. Returns the exit code: that of the job, 1 if the job
 /// ended well and an output is missing, or 130 if the copy was interrupted. Failures are warnings.
 int finish_after_job(Context& context, const std::string& job_id, const AfterJob& wanted, int code);

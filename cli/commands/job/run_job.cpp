@@ -163,9 +163,10 @@ void advise(Context& context, const launcher::JobSpec& spec, int code) {
   if (!advice.empty()) context.ui().note(advice);
 }
 
-/// Starts the job and follows it to its end. Returns the exit code.
-int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
-            const RunSurroundings& around) {
+/// Starts the job and follows it to its end. Returns the exit code. Sets `is_finished` once the
+/// work after the job has begun.
+int run_to_end(Context& context, const RemoteTarget& target, launcher::JobRecord record,
+               const RunSurroundings& around, bool& is_finished) {
   if (record.spec.retries > 0)
     process::set_variable(record.spec.environment, "FASTGPU_RESTART_COUNT=0");
   const bool is_in_queue = context.environment()(kInQueue).has_value();
@@ -187,6 +188,7 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
   // A script gets one document, which knows whether the outputs are here.
   const auto finish = [&](const state::Job& job) {
     if (context.ui().for_people() || around.after.is_empty()) return job;
+    is_finished = true;
     finished =
         finish_after_job(context, started.open.job.id, around.after, job.exit_code.value_or(1));
     return find_job(context, started.open.job.id);
@@ -204,7 +206,20 @@ int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord re
                        .secrets = around.secrets});
   }
   if (finished || around.after.is_empty()) return finished.value_or(code);
+  is_finished = true;
   return finish_after_job(context, started.open.job.id, around.after, code);
+}
+
+/// Runs the job. The command of --notify also runs for a job that ends before its turn.
+int run_one(Context& context, const RemoteTarget& target, launcher::JobRecord record,
+            const RunSurroundings& around) {
+  bool is_finished = false;
+  try {
+    return run_to_end(context, target, std::move(record), around, is_finished);
+  } catch (const Error&) {
+    if (!is_finished) finish_without_outputs(context, around.after);
+    throw;
+  }
 }
 
 /// Makes the specification that of the job of an array which this process runs.

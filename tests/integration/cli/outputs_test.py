@@ -23,6 +23,12 @@ def job(user, name, ranks, program, *more, **options):
     return user.run(*words, *more, "--", "sh", "-c", program, **options)
 
 
+def state_of(user, name):
+    """Returns the state of the newest job of that name; None before there is one."""
+    seen = user.run("describe", "job", name, "-o", "json", code=None)
+    return json.loads(seen.out)["state"] if seen.returncode == 0 else None
+
+
 def files_of(place):
     return {
         str(path.relative_to(place)): path.read_text()
@@ -212,6 +218,28 @@ def test_a_command_learns_how_the_job_ended(user):
 
 
 @shared_cluster
+def test_a_command_learns_of_a_job_that_ends_before_its_turn(user):
+    name = user.two_nodes()
+    note = user.folder / "note"
+    words = ["--notify", SHOW + str(note), "--fetch", "out", "--fetch-to", str(user.folder / "o")]
+    user.run("run", "job", "first", "-c", name, "-np", "2", "--detach", "--", "sleep", "600.61")
+    for stop in ("cancel", "signal"):
+        note.unlink(missing_ok=True)
+        waiting = user.start("run", "job", "second", "-c", name, "-np", "1", *words, "--", "true")
+        assert_true(within(20, lambda: state_of(user, "second") == "queued"), "it is not queued")
+        if stop == "cancel":
+            user.run("cancel", "job", "second")
+        else:
+            waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=20)
+        assert_in("cancelled 130", note.read_text())
+        assert_not_in("Outputs", user.run("describe", "job", "second").out.decode())
+    user.run("cancel", "job", "first")
+    third = ["run", "job", "third", "-c", name, "-np", "2", "--after", "first", *words]
+    user.run(*third, "--", "true", code=None)
+    assert_in("third-1 cancelled", note.read_text())
+
+
 def test_a_detached_job_does_both_by_itself(user):
     user.two_nodes()
     place, note = user.folder / "later", user.folder / "later-note"
