@@ -128,7 +128,8 @@ void Following::collect_rest() {
     if (news_.has_failed_rank())
       unreached_.push_back(nodes[i]->ranks.node);
     else
-      lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
+      lost_.push_back({nodes[i]->ranks.node,
+                       nodes[i]->silence.empty() ? results[i].error().what() : nodes[i]->silence});
   }
   // Ranks that were asked to end may still have output.
   if (is_reached) read_once(kLastOutput, limit, Wait::yes, never);

@@ -118,7 +118,8 @@ void RunningCommand::check_time(time_point now) {
                 : Error(ErrorKind::transient, place(task_.host) + ": closes every connection");
   if (why_ && now >= grace_until_) throw *why_;
   if (!why_ && now >= run_until_) wind_down(too_late(), now);
-  if (!why_ && now >= begin_until_) wind_down(not_begun(), now);
+  if (!why_ && now >= begin_until_)
+    wind_down(not_begun(to_string(timeouts_.answer) + " (FASTGPU_ANSWER_TIMEOUT)"), now);
   if (!why_ && now >= silent_until()) wind_down(too_silent(), now);
 }
 
@@ -313,18 +314,19 @@ RunningCommand::time_point RunningCommand::silent_until() const {
 }
 
 Error RunningCommand::too_late() const {
+  const bool has_asked = moved_at_ != time_point::max();
+  if (has_asked && !output_.preamble.ended()) return not_begun(to_string(options_.timeout));
   return {ErrorKind::timeout,
           place(task_.host) + ": not finished after " + to_string(options_.timeout)};
 }
 
-Error RunningCommand::not_begun() const {
+Error RunningCommand::not_begun(const std::string& limit) const {
   const std::string said = in_one_line(output_.preamble.text());
-  return {ErrorKind::timeout,
-          place(task_.host) + ": the login shell of " + task_.host.user +
-              " has not begun our command within " + to_string(timeouts_.answer) +
-              " (FASTGPU_ANSWER_TIMEOUT): one of its start-up files, such as ~/.bashrc, may be "
-              "waiting, or reading the standard input" +
-              (said.empty() ? "" : "; it printed: " + said)};
+  return {ErrorKind::timeout, place(task_.host) + ": the login shell of " + task_.host.user +
+                                  " has not begun our command within " + limit +
+                                  ": one of its start-up files, such as ~/.bashrc, may be "
+                                  "waiting, or reading the standard input" +
+                                  (said.empty() ? "" : "; it printed: " + said)};
 }
 
 /// Returns the error for a shell whose two outputs are one.

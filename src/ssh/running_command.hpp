@@ -73,7 +73,7 @@ class RunningCommand {
   void end(Outcome<Exit> result);
   time_point silent_until() const;
   Error too_late() const;
-  Error not_begun() const;
+  Error not_begun(const std::string& limit) const;
   Error one_stream() const;
   Error too_silent() const;
   Error too_long() const;

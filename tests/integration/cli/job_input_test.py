@@ -258,6 +258,14 @@ def test_the_startup_file_of_a_shell_does_not_replace_variables_of_a_program(use
     assert_equal(said, f"{name}-0: here\n".encode())
 
 
+def test_a_startup_file_that_waits_is_named(user):
+    name = user.nodes(1)
+    user.run("exec", name, "--", "sh", "-c", "echo 'sleep 600.71' >>~/.bashrc")
+    late = user.run("exec", name, "--timeout", "3s", "--", "true", code=124)
+    assert_in("the login shell of root has not begun our command within 3s", late.err)
+    assert_in("~/.bashrc", late.err)
+
+
 def test_variables_that_are_none_are_refused(user):
     name = user.two_nodes()
     fifo = user.folder / "fifo"
