@@ -222,9 +222,10 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
     // The others have nothing more to wait for. The process that sent this may take a while to end.
     if (job_ended() && end_round_) end_round_();
   };
-  task.on_stderr = [&node](std::string_view bytes) {
+  task.on_stderr = [this, &node](std::string_view bytes) {
     node.hear();
     keep_tail(node.complaint, without_pulses(bytes));
+    news_.look_at_launcher(node.heard_at);
   };
   return task;
 }

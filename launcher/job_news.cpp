@@ -140,6 +140,16 @@ void JobNews::take_launcher_words(std::string_view bytes) {
   }
 }
 
+void JobNews::look_at_launcher(std::chrono::steady_clock::time_point now) {
+  constexpr std::chrono::seconds kToEnd{10};
+  const bool is_alone = !launcher_ && options_.supervisor &&
+                        ends_.size() == static_cast<std::size_t>(total_ranks(placement_));
+  if (!is_alone) return alone_since_.reset();
+  if (!alone_since_) alone_since_ = now;
+  if (now - *alone_since_ < kToEnd || std::exchange(is_stay_reported_, true)) return;
+  observer_.launcher_stays(*options_.supervisor, kToEnd);
+}
+
 /// Reports a full disk once for each node.
 void JobNews::note_full(FollowedNode& node, const std::string& path) {
   if (node.full_disk.empty()) observer_.disk_full(node.ranks.node, path);

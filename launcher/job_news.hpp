@@ -1,6 +1,7 @@
 // The reports of a job's nodes on its ranks and on its end.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -37,6 +38,10 @@ class JobNews {
   /// node's own. The node must stay where it is.
   void take(FollowedNode& node, const agent::FrameHeader& header, std::string_view bytes);
 
+  /// Reports a launcher that does not end after all ranks, as with a daemon of it that hangs.
+  /// Called every second or so.
+  void look_at_launcher(std::chrono::steady_clock::time_point now);
+
   /// Forgets which ranks of the node are idle, before it reports them anew.
   void forget_idle(const NodeRanks& ranks);
 
@@ -68,7 +73,10 @@ class JobNews {
   std::optional<agent::JobEnd> launcher_{};
   std::string launcher_tail_{};
   std::set<std::string> late_{};  ///< The nodes that were reported as late.
-  std::set<int> idle_{};          ///< Ranks that have done nothing for too long.
+  /// The time at which all ranks were first seen to have ended, without the launcher.
+  std::optional<std::chrono::steady_clock::time_point> alone_since_{};
+  bool is_stay_reported_ = false;
+  std::set<int> idle_{};  ///< Ranks that have done nothing for too long.
 };
 
 }  // namespace fastgpu::launcher

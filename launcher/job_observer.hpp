@@ -40,6 +40,8 @@ class JobObserver {
   virtual void node_left(const NodeName&) {}
   /// Reports a node whose ranks the launcher cannot start yet. Called once for each node.
   virtual void starts_late(const NodeName&, std::chrono::milliseconds /*longest*/) {}
+  /// Reports that the launcher runs on though all ranks ended `ago`. Called once.
+  virtual void launcher_stays(const NodeName& /*first*/, std::chrono::milliseconds /*ago*/) {}
   /// Reports the stacks of the idle ranks on a node of a job that hangs.
   virtual void stacks(const NodeName&, std::string_view text) { static_cast<void>(text); }
 };

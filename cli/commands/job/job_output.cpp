@@ -127,6 +127,13 @@ void JobOutput::node_left(const NodeName& node) {
                      " is no longer in the cluster: the output of the ranks there is missing");
 }
 
+void JobOutput::launcher_stays(const NodeName& first, std::chrono::milliseconds ago) {
+  const std::string program = launcher_label_.empty() ? "the launcher" : launcher_label_;
+  context_.ui().warn("all ranks ended " + to_string(ago) + " ago, but " + program + " on " +
+                     first.value +
+                     " runs on: a program of it may hang on a node; `fastgpu cancel job` ends it");
+}
+
 void JobOutput::starts_late(const NodeName& node, std::chrono::milliseconds longest) {
   context_.ui().warn("node " + node.value + " has not begun yet; the job waits " +
                      to_string(longest) + " at most");

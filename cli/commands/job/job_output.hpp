@@ -34,6 +34,7 @@ class JobOutput : public launcher::JobObserver {
   void connection_lost(const NodeName& node, const Error& error) override;
   void node_left(const NodeName& node) override;
   void starts_late(const NodeName& node, std::chrono::milliseconds longest) override;
+  void launcher_stays(const NodeName& first, std::chrono::milliseconds ago) override;
   void stacks(const NodeName& node, std::string_view text) override;
 
   /// Shows a line that these ranks have written.
