@@ -15,13 +15,14 @@ constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-std::string label_of(const launcher::JobSpec& spec) {
-  if (spec.engine == launcher::EngineKind::slurm) return "[slurm]";
-  return spec.launcher == launcher::Launcher::plain ? "[launcher]" : "[mpirun]";
+std::string name_of_starter(const launcher::JobSpec& spec) {
+  if (spec.engine == launcher::EngineKind::slurm) return "slurm";
+  return spec.launcher == launcher::Launcher::plain ? "launcher" : "mpirun";
 }
 
-Styled prefix_of(int rank, const std::string& own, bool colored) {
-  const std::string label = rank == agent::kLauncherRank ? own : "[" + std::to_string(rank) + "]";
+Styled prefix_of(int rank, const std::string& launcher, bool colored) {
+  const std::string label =
+      "[" + (rank == agent::kLauncherRank ? launcher : std::to_string(rank)) + "]";
   const Color color =
       rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
   Styled prefix = Styled::painted(label, color, colored);
@@ -39,7 +40,7 @@ void JobOutput::Stdout::write(std::string_view bytes) {
 JobOutput::JobOutput(Context& context, RankLabels labels, const launcher::JobSpec& spec)
     : context_(context),
       labels_(labels),
-      launcher_label_(label_of(spec)),
+      launcher_(name_of_starter(spec)),
       out_(context),
       err_(context),
       out_lines_(out_, cursor_),
@@ -49,7 +50,7 @@ LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines,
                                      Streams& streams) const {
   const auto found = streams.find(rank);
   if (found != streams.end()) return found->second;
-  return streams[rank] = lines.add(prefix_of(rank, launcher_label_, colored));
+  return streams[rank] = lines.add(prefix_of(rank, launcher_, colored));
 }
 
 void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t time) {
@@ -61,7 +62,7 @@ void JobOutput::written_at(int rank, agent::OutputStream stream, std::int64_t ti
   const bool colored = to_stdout ? terminal.color_out : terminal.color_err;
   Styled prefix = Styled::painted(utc_text_ms(time), Color::dim, colored);
   prefix += " ";
-  prefix += prefix_of(rank, launcher_label_, colored);
+  prefix += prefix_of(rank, launcher_, colored);
   lines.set_prefix(stream_of(rank, colored, lines, streams), prefix);
 }
 
@@ -92,7 +93,7 @@ void JobOutput::line_of(const std::set<int>& ranks, agent::OutputStream stream,
   const auto number = stream_of(kFolded, colored, lines, to_stdout ? out_streams_ : err_streams_);
   Styled prefix = Styled::painted("[" + launcher::rank_list(ranks) + "]", Color::bold, colored);
   prefix += " ";
-  if (ranks.size() == 1) prefix = prefix_of(*ranks.begin(), launcher_label_, colored);
+  if (ranks.size() == 1) prefix = prefix_of(*ranks.begin(), launcher_, colored);
   lines.set_prefix(number, prefix);
   lines.write(number, std::string(line) + "\n");
   lines.finish(number);  // The colours that a rank leaves on are not for the lines of others.
@@ -128,8 +129,7 @@ void JobOutput::node_left(const NodeName& node) {
 }
 
 void JobOutput::launcher_stays(const NodeName& first, std::chrono::milliseconds ago) {
-  const std::string program = launcher_label_.empty() ? "the launcher" : launcher_label_;
-  context_.ui().warn("all ranks ended " + to_string(ago) + " ago, but " + program + " on " +
+  context_.ui().warn("all ranks ended " + to_string(ago) + " ago, but " + launcher_ + " on " +
                      first.value +
                      " runs on: a program of it may hang on a node; `fastgpu cancel job` ends it");
 }

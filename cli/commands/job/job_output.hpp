@@ -64,7 +64,8 @@ class JobOutput : public launcher::JobObserver {
 
   Context& context_;
   RankLabels labels_;
-  std::string launcher_label_;  ///< The label of lines that no rank wrote: "[mpirun]".
+  std::string
+      launcher_;  ///< The program that starts the ranks: "mpirun". Its lines have it as label.
   Stdout out_;
   Stderr err_;
   /// The open line of stdout, and of stderr if both go to the same place.
