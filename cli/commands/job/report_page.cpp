@@ -11,6 +11,7 @@
 
 #include "base/counted.hpp"
 #include "base/quote.hpp"
+#include "base/shown_line.hpp"
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/job/report_metrics.hpp"
@@ -70,14 +71,12 @@ std::string html_element(std::string_view name, const std::string& text) {
   return "<" + std::string(name) + ">" + html_text(text) + "</" + std::string(name) + ">";
 }
 
-/// Returns text of several lines, each of them escaped.
+/// Returns text of several lines, each as a terminal shows it, without its colours, and escaped.
 std::string html_lines(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    out += html_text(line) + "\n";
+    out += html_text(shown_line(text.substr(0, end))) + "\n";
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;

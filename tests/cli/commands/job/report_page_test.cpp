@@ -90,7 +90,7 @@ TEST_CASE("hostile lines and arguments are text in the page") {
   CHECK_FALSE(has(page, "<b>"));
   CHECK_FALSE(has(page, "\x1b"));
   CHECK_FALSE(has(page, "\xff"));
-  CHECK(has(page, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n?[31m?&amp;amp;"));
+  CHECK(has(page, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n?&amp;amp;"));
 }
 
 TEST_CASE("of many ranks those that failed are shown in any case") {
