@@ -245,13 +245,26 @@ std::string temporary_faults(const JobReport& report) {
   return (full.empty() ? "" : "; no space left on " + full) + others;
 }
 
+/// Returns the node of the job that the launcher's words name; absent if the job has none of that
+/// name.
+std::optional<NodeName> node_named(const std::string& word, const JobReport& report) {
+  const auto known = std::ranges::find(report.names, word, &LauncherName::name);
+  if (known != report.names.end()) return known->node;
+  if (contains(report.placement, NodeName{word}, &NodeRanks::node)) return NodeName{word};
+  return std::nullopt;
+}
+
 /// Returns the outcome if the launcher has lost what it had started on another node, which may
 /// answer again.
 JobOutcome of_lost_daemon(const LostDaemon& daemon, const JobReport& report) {
-  return lost(report.launcher_name + " on " + first_node(report) + " has lost contact with " +
-                  daemon.node + temporary_faults(report) +
-                  (daemon.why.empty() ? "" : ": " + daemon.why),
-              JobEndCause::node_loss);
+  const auto node = node_named(daemon.node, report);
+  JobOutcome outcome =
+      lost(report.launcher_name + " on " + first_node(report) + " has lost contact with " +
+               (node ? node->value : daemon.node) + temporary_faults(report) +
+               (daemon.why.empty() ? "" : ": " + daemon.why),
+           JobEndCause::node_loss);
+  if (node) outcome.lost.push_back(*node);
+  return outcome;
 }
 
 /// Returns the outcome if the launcher could not start its daemons on `nodes`. The text of mpirun

@@ -27,6 +27,12 @@ struct TemporaryFault {
   std::string why;  ///< The words of the system: "Read-only file system".
 };
 
+/// A node of the job, and the name or address that its launcher uses for it.
+struct LauncherName {
+  std::string name;
+  NodeName node;
+};
+
 /// Returns what messages call the program that starts the ranks: "mpirun", "the launcher".
 std::string name_of_launcher(Launcher launcher);
 
@@ -37,6 +43,7 @@ struct JobReport {
   std::optional<agent::JobEnd> launcher{};  ///< Absent: unknown, for example with its node lost.
   std::string launcher_tail{};              ///< The end of the launcher's stderr.
   std::string launcher_name{"mpirun"};      ///< The program that starts the ranks.
+  std::vector<LauncherName> names{};        ///< The nodes as the launcher's words name them.
   std::string cluster{};                    ///< The user's name for the cluster.
   std::vector<LostNode> lost{};
   std::vector<state::FullDiskAt> full_disks{};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "launcher/engines/mpirun_words.hpp"
 #include "launcher/placement.hpp"
 
 namespace fastgpu::launcher {
@@ -14,7 +15,9 @@ bool leaves_processes(const agent::JobEnd& end, const JobSpec& spec) {
 bool needs_sweep(const JobReport& report, const JobSpec& spec) {
   if (!report.launcher) return false;
   const auto ranks = static_cast<std::size_t>(total_ranks(report.placement));
-  const bool have_all_ended = report.ranks.size() == ranks;
+  // A daemon that was killed leaves its session behind, even if all ranks have ended.
+  const bool have_all_ended =
+      report.ranks.size() == ranks && !node_lost_by_launcher(report.launcher_tail);
   return (!report.launcher->how.ok() && !have_all_ended) ||
          leaves_processes(*report.launcher, spec);
 }

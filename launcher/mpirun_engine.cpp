@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -191,6 +192,9 @@ class MpirunEngine final : public JobEngine {
     seen.timeout = job.spec.timeout;
     seen.launcher_name = name_of_launcher(job.spec.launcher);
     seen.cluster = access_.cluster_name;
+    for (std::size_t i = 0; i < job.placement.size(); ++i)
+      if (const ClusterNode* node = nodes_.find(job.placement[i].node))
+        seen.names.push_back({mpirun_name(node->peer, i), job.placement[i].node});
     JobOutcome outcome = decide(seen);
     if (outcome.cause != JobEndCause::launcher) return outcome;
     seen.temporary_faults =

@@ -274,6 +274,17 @@ TEST_CASE("a node is lost if what the launcher had started there is gone") {
     CHECK(outcome.cause == JobEndCause::node_loss);
     CHECK(outcome.exit_code == 1);
     CHECK(outcome.reason == "mpirun on demo-0 has lost contact with 10.64.1.11");
+    CHECK(outcome.lost.empty());
+  }
+  SUBCASE("by the user's name of it, so that a restart can do without it") {
+    seen.names = {{"10.64.1.10", {"demo-0"}}, {"10.64.1.11", {"demo-1"}}};
+    JobOutcome outcome = decide(seen);
+    CHECK(outcome.reason == "mpirun on demo-0 has lost contact with demo-1");
+    CHECK(outcome.lost == std::vector<NodeName>{{"demo-1"}});
+    seen.launcher_tail = "the connection to demo-1 has failed\n";
+    outcome = decide(seen);
+    CHECK(outcome.reason == "mpirun on demo-0 has lost contact with demo-1");
+    CHECK(outcome.lost == std::vector<NodeName>{{"demo-1"}});
   }
   SUBCASE("with the words of ssh, if there are any") {
     seen.launcher_tail =

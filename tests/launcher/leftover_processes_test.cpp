@@ -24,6 +24,14 @@ TEST_CASE("a launcher that failed before its ranks ended may leave some of them 
   CHECK_FALSE(needs_sweep({}, {}));
 }
 
+TEST_CASE("a daemon of mpirun that was killed leaves its session, even if all ranks have ended") {
+  JobReport killed = report(1, 2);
+  killed.launcher_tail =
+      "ORTE has lost communication with a remote daemon.\n\n"
+      "  Remote daemon: [[28084,0],1] on node 10.64.1.11\n";
+  CHECK(needs_sweep(killed, {}));
+}
+
 TEST_CASE("daemons are kept only after a job that has ended well") {
   JobSpec keeps;
   keeps.leftovers = Leftovers::kept;

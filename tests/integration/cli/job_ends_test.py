@@ -244,8 +244,10 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
     user.run("wait", "job", "later", code=1, timeout=60)
     for job in ("orted", "later"):
         shown = json.loads(user.run("describe", "job", job, "-o", "json").out)
-        assert_in(f"mpirun on {name}-0 has lost contact with ", shown["reason"])
-        assert_equal(shown["cause"], "node-loss")
+        assert_equal(shown["reason"], f"mpirun on {name}-0 has lost contact with {name}-1")
+        assert_equal((shown["cause"], shown["lost_nodes"]), ("node-loss", [f"{name}-1"]))
+    left = user.run("exec", f"{name}/1", "--", "sh", "-c", "ls -d /tmp/ompi.* || true").out
+    assert_equal(left.strip(), b"", "the session of the killed daemon is left")
 
 
 NOTICED = 15  # Seconds in which a node that is cut off is named, and its ranks end.

@@ -216,7 +216,7 @@ def test_a_job_is_started_again_after_its_daemon_on_another_node_was_killed(user
         user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-f", daemon)
         out, err = process.communicate(timeout=60)
         assert_equal(process.returncode, 0, err.decode())
-        assert_in(f"on {name}-0 has lost contact with ", err.decode())
+        assert_in(f"on {name}-0 has lost contact with {name}-1", err.decode())
         assert_in("[1] found 17", out.decode())
 
 
