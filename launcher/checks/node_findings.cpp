@@ -417,12 +417,14 @@ class NodeFindings {
           at_work = true;
           continue;
         }
+        std::string pids;
+        for (const JobProcess& process : processes)
+          append_item(pids, std::to_string(process.pid), " ");
         add("leftovers", Severity::warning, {node.name.value},
             counted(processes.size(), "process") + " of job " + job + ", which does not run: " +
                 processes.front().name + " (process " + std::to_string(processes.front().pid) + ")",
             "they take cores, memory and ports from other jobs",
-            "end them: fastgpu exec " + node.name.value + " -- kill " +
-                std::to_string(processes.front().pid));
+            "end them: fastgpu exec " + node.name.value + " -- kill " + pids);
       }
       if (!at_work && state.shared_files > 0)
         add("leftovers", Severity::warning, {node.name.value},

@@ -93,7 +93,8 @@ runs() {
 }
 leftovers() {
   seen=
-  grep -a -o 'FASTGPU_JOB_ID=[a-z0-9.-]*' /proc/[0-9]*/environ 2>/dev/null | head -n 256 | while IFS=: read -r file mark; do
+  # Only the variable itself counts: settings of mpirun in the same environment have it among the words for daemons.
+  grep -a -z -o '^FASTGPU_JOB_ID=[a-z0-9.-]*' /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | head -n 256 | while IFS=: read -r file mark; do
     process=${file%/environ}
     job=${mark#*=}
     say process "${process#/proc/}" "$job" "$(line_of "$process/comm")"

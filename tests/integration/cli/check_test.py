@@ -272,6 +272,7 @@ def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
             "--",
             "sh",
             "-c",
+            "OMPI_MCA_orte_launch_agent='env FASTGPU_JOB_ID=old-1 orted' "
             "FASTGPU_JOB_ID=old-1 setsid sleep 600 >/dev/null 2>&1 </dev/null & echo $!",
         )
         .out.decode()
@@ -280,7 +281,7 @@ def test_processes_of_a_former_job_are_found_and_those_of_a_job_are_not(user):
     try:
         findings = found(checked(user), "leftovers")
         assert_equal([nodes for _, nodes, _ in findings], [[f"{name}-1"]], findings)
-        assert_in("job old-1, which does not run: sleep", findings[0][2])
+        assert_in("1 process of job old-1, which does not run: sleep", findings[0][2])
     finally:
         user.run("cancel", "job", "runs")
         on(user, 1, f"kill {pid}")

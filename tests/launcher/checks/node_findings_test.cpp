@@ -341,6 +341,7 @@ TEST_CASE("processes of jobs that do not run are leftovers, and those of others 
   });
   lab.running = {"new-2"};
   CHECK(lab.only().found == "2 processes of job old-1, which does not run: python (process 12)");
+  CHECK(lab.only().remedy == "end them: fastgpu exec n1 -- kill 12 13");
   CHECK(lab.only().nodes == Names{"n1"});
   lab.running.clear();
   CHECK(lab.findings().size() == 3);  // Two jobs, and the files that none of them has.
