@@ -123,7 +123,7 @@ bool is_ruler(std::string_view line) {
 bool is_noise(std::string_view line) {
   for (const std::string_view part : {"ORTE_ERROR_LOG", "PMIX ERROR", "PRTE ERROR", "btl_tcp"})
     if (line.find(part) != line.npos) return true;
-  return false;
+  return is_forwarding_report(line);
 }
 
 /// Returns " KEY: VALUE, KEY: VALUE" if each of the lines up to the next empty one has that form:
@@ -152,6 +152,22 @@ std::optional<MpiAbort> abort_named_by_mpirun(std::string_view words, int ranks)
       first == called ? called_abort(words.substr(first)) : fatal_error(words.substr(first));
   if (abort.rank && (*abort.rank < 0 || *abort.rank >= ranks)) abort.rank.reset();
   return abort;
+}
+
+bool is_forwarding_report(std::string_view line) {
+  line = trimmed(line, " \t\r");
+  return line.find(": Forwarding signal ") != line.npos && line.ends_with(" to job");
+}
+
+std::string without_forwarding_reports(std::string_view words) {
+  std::string kept;
+  while (!words.empty()) {
+    const std::string_view line = words.substr(0, words.find('\n'));
+    const std::size_t size = std::min(line.size() + 1, words.size());
+    if (!is_forwarding_report(line)) kept += words.substr(0, size);
+    words.remove_prefix(size);
+  }
+  return kept;
 }
 
 std::string gist_of(std::string_view words) {

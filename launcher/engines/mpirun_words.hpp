@@ -41,6 +41,13 @@ std::optional<MpiAbort> abort_named_by_mpirun(std::string_view words, int ranks)
 /// mpirun has put between lines of dashes, else the last one. "" without words. Pure.
 std::string gist_of(std::string_view words);
 
+/// Returns true for a line in which mpirun reports that it passes a signal on: an order of ours to
+/// the ranks, such as "mpirun: Forwarding signal 23 to job". Pure.
+bool is_forwarding_report(std::string_view line);
+
+/// Returns the words of a launcher without such lines. Pure.
+std::string without_forwarding_reports(std::string_view words);
+
 /// Returns what was written just before mpirun reported that it could not start its daemons on
 /// other nodes, such as "bash: orted: command not found"; "" for nothing, absent without such a
 /// report. The report itself names neither a node nor a cause. Pure.

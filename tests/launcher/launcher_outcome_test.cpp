@@ -1,6 +1,7 @@
 // What the outcome of a job says of its launcher, mpirun above all, by its words.
 #include <doctest/doctest.h>
 
+#include "launcher/engines/mpirun_words.hpp"
 #include "launcher/job_outcome.hpp"
 #include "launcher/job_report.hpp"
 
@@ -303,6 +304,18 @@ TEST_CASE("a node is lost if what the launcher had started there is gone") {
       CHECK(decide(seen).cause == JobEndCause::launcher);
     }
   }
+}
+
+TEST_CASE("reports of mpirun that it passes our orders on are left out of its words") {
+  constexpr const char* kReport = "mpirun: Forwarding signal 23 to job";
+  CHECK(without_forwarding_reports("a\n" + std::string(kReport) + "\n" + kReport + "\nb") ==
+        "a\nb");
+  CHECK(without_forwarding_reports(kReport).empty());
+  CHECK(without_forwarding_reports("Forwarding signal 23 to job\n\n") ==
+        "Forwarding signal 23 to job\n\n");
+  JobReport seen = report_of({}, job_end(1));
+  seen.launcher_tail = std::string(kReport) + "\nsymbol lookup error\n" + kReport;
+  CHECK(decide(seen).reason == "mpirun on demo-0 exited with 1: symbol lookup error");
 }
 
 TEST_SUITE_END();

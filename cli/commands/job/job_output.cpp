@@ -2,10 +2,13 @@
 
 #include <array>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "base/time_text.hpp"
 #include "base/units.hpp"
 #include "base/utf8.hpp"
+#include "launcher/engines/mpirun_words.hpp"
 #include "launcher/process_names.hpp"
 
 namespace fastgpu::cli {
@@ -146,12 +149,13 @@ void JobOutput::stacks(const NodeName& node, std::string_view text) {
 void JobOutput::finish(LauncherWords words) {
   out_lines_.finish_all();
   err_lines_.finish_all();
-  if (words == LauncherWords::dropped || launcher_words_.empty()) return;
+  if (words == LauncherWords::dropped) return;
+  const std::string text = launcher::without_forwarding_reports(std::exchange(launcher_words_, {}));
+  if (text.empty()) return;
   err_lines_.write(
       stream_of(agent::kLauncherRank, context_.ui().terminal().color_err, err_lines_, err_streams_),
-      escaped(launcher_words_, Layout::kept));
+      escaped(text, Layout::kept));
   err_lines_.finish_all();
-  launcher_words_.clear();
 }
 
 }  // namespace fastgpu::cli

@@ -6,6 +6,7 @@
 #include "cli/program/app.hpp"
 #include "cli/ui/json_text.hpp"
 #include "cli/ui/yaml.hpp"
+#include "launcher/engines/mpirun_words.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -48,6 +49,7 @@ void LogDocument::line(int rank, agent::OutputStream stream, Held& held) {
   const auto begun = std::exchange(held.begun, held.now);
   std::string_view text = whole;
   if (text.ends_with('\r')) text.remove_suffix(1);
+  if (rank == agent::kLauncherRank && launcher::is_forwarding_report(text)) return;
   Json item;
   item["rank"] = rank == agent::kLauncherRank ? Json() : Json(rank);
   item["stream"] = stream == agent::OutputStream::out ? "stdout" : "stderr";

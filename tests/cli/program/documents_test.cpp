@@ -223,6 +223,7 @@ TEST_CASE("logs are one document, a line for each line, whatever pieces they com
     log.written_at(0, OutputStream::out, 1'772'366'401'500'000'000);
     log.output(0, OutputStream::out, "o\r\n\x1b[1m\xff\n");
     log.output(agent::kLauncherRank, OutputStream::out, "mpirun\n");
+    log.output(agent::kLauncherRank, OutputStream::err, "mpirun: Forwarding signal 23 to job\n");
     log.finish(fails ? &lost : nullptr);
     const Json root = Json::parse(session.out.text);
     CHECK(root.at("schema") == "fastgpu.logs/1");

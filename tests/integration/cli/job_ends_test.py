@@ -358,6 +358,9 @@ def test_a_job_whose_machine_is_gone_ends_by_its_lease(user):
         _, err = process.communicate(timeout=60)
     assert_equal(process.returncode, 1, err.decode())
     assert_in(f"lost contact with {name}-1", err.decode())
+    logs = user.run("logs", "alone-1")
+    assert_equal(logs.out, b"up\n")
+    assert_not_in("Forwarding signal", logs.err)
 
 
 @shared_cluster
