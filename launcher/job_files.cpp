@@ -10,6 +10,7 @@
 #include "agent/protocol/topology.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/units.hpp"
 #include "launcher/engines/mpirun.hpp"
 #include "launcher/engines/torchrun.hpp"
 #include "launcher/hostfile.hpp"
@@ -143,6 +144,11 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
       throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
                                          facts[0].mpirun + " on " + first +
                                          ": it must have the same path on all nodes");
+    if (facts[i].is_mpirun_silent)
+      throw Error(ErrorKind::remote, node + ": " + facts[i].mpirun + " does not answer: `" +
+                                         facts[i].mpirun + " --version` has not ended within " +
+                                         to_string(agent::kMpirunAnswer) +
+                                         ". Run it there; a file system that hangs may hold it up");
     if (facts[i].mpirun_version.empty())
       throw Error(ErrorKind::remote, node + ": `" + facts[i].mpirun +
                                          " --version` does not run as it should. Look at what it "

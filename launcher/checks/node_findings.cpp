@@ -9,6 +9,7 @@
 #include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/rdma_devices.hpp"
+#include "base/units.hpp"
 #include "launcher/checks/remedies.hpp"
 #include "launcher/checks/xid.hpp"
 
@@ -144,6 +145,13 @@ class NodeFindings {
       const agent::JobNodeFacts& facts = node.facts.value();
       if (facts.mpirun.empty()) {
         without.push_back(node.name.value);
+        continue;
+      }
+      if (facts.is_mpirun_silent) {
+        add("open-mpi", Severity::error, {node.name.value},
+            "`" + facts.mpirun + " --version` has not ended within " +
+                to_string(agent::kMpirunAnswer),
+            "no job can start there", "run it there; a file system that hangs may hold it up");
         continue;
       }
       versions.emplace_back(node.name.value, facts.mpirun_version);

@@ -75,14 +75,16 @@ bool is_daemon_beside(const std::filesystem::path& mpirun) {
 }
 
 void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
-  const std::string mpirun = mpirun_of(preferred);
+  facts.mpirun = mpirun_of(preferred);
+  facts.has_daemon = is_daemon_beside(facts.mpirun);
   const Cancel never;
-  const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
-  facts.mpirun = mpirun;
+  const auto answer =
+      process::capture({.argv = {facts.mpirun, "--version"}}, {.timeout = kMpirunAnswer}, never);
   facts.mpirun_version = first_line(answer.out);
-  facts.has_daemon = is_daemon_beside(mpirun);
-} catch (const Error&) {
-  facts.mpirun.clear();  // The launcher reports the missing program, with the node's name.
+} catch (const Error& e) {
+  // The launcher reports the missing or silent program, with the node's name.
+  facts.is_mpirun_silent = e.kind() == ErrorKind::timeout;
+  if (!facts.is_mpirun_silent) facts.mpirun.clear();
 }
 
 /// Returns true if torchrun is in `path`.

@@ -117,8 +117,9 @@ std::vector<GpuLink> read_gpu_links(std::span<const NearDevice> gpus) try {
   if (links.empty()) return {};
   return links_by_address(
       links, output_of_nvidia_smi({"--query-gpu=pci.bus_id", "--format=csv,noheader"}), gpus);
-} catch (const Error&) {
-  return {};  // This node has no nvidia-smi, or one that does not answer.
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::timeout) throw;
+  return {};  // This node has no nvidia-smi.
 }
 
 }  // namespace fastgpu::agent

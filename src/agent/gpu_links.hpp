@@ -19,7 +19,7 @@ std::vector<GpuLink> links_by_address(std::span<const GpuLink> links, std::strin
                                       std::span<const NearDevice> gpus);
 
 /// Asks nvidia-smi for the links between these GPUs, for some seconds at most. Returns no links
-/// where it is missing or fails.
+/// where it is missing or fails. Throws timeout if it does not answer.
 std::vector<GpuLink> read_gpu_links(std::span<const NearDevice> gpus);
 
 }  // namespace fastgpu::agent

@@ -148,7 +148,11 @@ int run_topology(Arguments arguments) {
   OptionReader options(arguments);
   options.expect_end();
   MachineTopology topology = read_topology("/sys", allowed_cpus());
-  if (topology.gpus.size() > 1) topology.gpu_links = read_gpu_links(topology.gpus);
+  try {
+    if (topology.gpus.size() > 1) topology.gpu_links = read_gpu_links(topology.gpus);
+  } catch (const Error&) {
+    topology.is_gpu_tool_silent = true;
+  }
   topology.boot_id = line_in("/proc/sys/kernel/random/boot_id");
   write_all(STDOUT_FILENO, to_text(topology));
   return 0;

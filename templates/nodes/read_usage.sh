@@ -4,6 +4,7 @@
 #   memory TOTAL-KIB AVAILABLE-KIB
 #   net KIND RECEIVED SENT           bytes of an interface; KIND is device or virtual
 #   gpu INDEX PERCENT USED-MIB TOTAL-MIB
+#   gpu_tool_silent                  if nvidia-smi does not answer
 # shellcheck shell=sh
 read -r uptime _ </proc/uptime
 echo "uptime $uptime"
@@ -23,6 +24,8 @@ sed -n 's/^ *\([^: ]*\): */\1 /p' /proc/net/dev | while read -r name received _ 
   if [ "$name" != lo ]; then echo "net $kind $received $sent"; fi
 done
 if command -v nvidia-smi >/dev/null 2>&1; then
-  timeout 5 nvidia-smi --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
-    sed -n 's/,//g; s/^\([0-9]\)/gpu \1/p'   # What it says about a failure begins with a word.
+  code=0
+  said=$(timeout 5 nvidia-smi --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits) || code=$?
+  printf '%s\n' "$said" | sed -n 's/,//g; s/^\([0-9]\)/gpu \1/p'   # What it says about a failure begins with a word.
+  if [ "$code" = 124 ]; then echo gpu_tool_silent; fi
 fi

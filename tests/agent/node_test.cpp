@@ -55,6 +55,13 @@ TEST_CASE("facts list the RDMA ports of the node, with their addresses") {
                                .gids = {{.index = 1, .gid = gid, .type = "RoCE v2"}}}});
 }
 
+TEST_CASE("a node says that its mpirun does not answer") {
+  CHECK_FALSE(parse_node_facts(to_text(JobNodeFacts())).is_mpirun_silent);
+  JobNodeFacts facts;
+  facts.is_mpirun_silent = true;
+  CHECK(parse_node_facts(to_text(facts)).is_mpirun_silent);
+}
+
 TEST_CASE("RDMA ports survive the way from a node, and those that no kernel has are refused") {
   JobNodeFacts facts;
   facts.rdma_ports = {{.device = "m\\0x",

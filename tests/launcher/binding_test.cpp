@@ -42,6 +42,9 @@ TEST_CASE("a topology survives its way over the network") {
   CHECK(read.gpus == sent.gpus);
   CHECK(read.adapters == sent.adapters);
   CHECK(read.gpu_links == sent.gpu_links);
+  CHECK_FALSE(read.is_gpu_tool_silent);
+  sent.is_gpu_tool_silent = true;
+  CHECK(agent::parse_topology(to_text(sent)).is_gpu_tool_silent);
   CHECK_THROWS_AS(agent::parse_topology(""), Error);
 }
 

@@ -327,6 +327,10 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(message().find("n-1: mpirun (Open MPI) 5.0.11, but mpirun (Open MPI) 4.1.4 on n-0") == 0);
   both[1].mpirun_version.clear();
   CHECK(message().find("n-1: `/usr/bin/mpirun --version` does not run as it should") == 0);
+  both[1].is_mpirun_silent = true;
+  CHECK(message().find("n-1: /usr/bin/mpirun does not answer: `/usr/bin/mpirun --version` has not "
+                       "ended within 30s") == 0);
+  both[1].is_mpirun_silent = false;
   both[0].mpirun_version = both[1].mpirun_version = "mpirun (Open MPI) 3.1.0";
   CHECK(message().find("n-0: its mpirun is 'mpirun (Open MPI) 3.1.0'") == 0);
   both[0].mpirun_version = both[1].mpirun_version = facts().mpirun_version;

@@ -41,6 +41,13 @@ TEST_CASE("the counters of a node are read from its script's output") {
   CHECK(counters.gpus[1].memory == Bytes{});
 }
 
+TEST_CASE("a node whose nvidia-smi does not answer says so") {
+  CHECK_FALSE(parse_usage(kText).is_gpu_tool_silent);
+  const UsageCounters silent = parse_usage(std::string(kText) + "gpu_tool_silent\n");
+  CHECK(silent.is_gpu_tool_silent);
+  CHECK(usage_between(parse_usage(kText), silent).is_gpu_tool_silent);
+}
+
 TEST_CASE("virtual interfaces count where a node has no others") {
   CHECK(parse_usage(kText).received == Bytes{1010});
   CHECK(parse_usage(kText).sent == Bytes{2020});

@@ -47,6 +47,12 @@ void read_topologies(Context& context, RemoteTarget& target, const launcher::Job
   target.topologies =
       launcher::ask_topologies(context.ssh(), target.hosts, context.agent(), context.cancel());
   context.ui().end_progress();
+  if (spec.per == launcher::RankUnit::gpu)
+    for (const launcher::NodeTopology& node : target.topologies)
+      if (node.topology.is_gpu_tool_silent)
+        context.ui().warn(node.name.value +
+                          ": nvidia-smi does not answer, so that the NVLinks between its GPUs are "
+                          "unknown: ranks get them by their numbers");
   // Local nodes share the cores of this machine.
   if (provision::provider_info(target.cluster.provider).has_local_nodes)
     for (launcher::NodeTopology& node : target.topologies)

@@ -293,6 +293,8 @@ void put_gpus(Json& description, const agent::MachineTopology& topology) {
   for (const launcher::LinkedPairs& group : launcher::linked_pairs(topology))
     links[counted(static_cast<std::size_t>(group.links), "link")] = joined(group.pairs);
   put_part(description, "NVLink", std::move(links));
+  if (topology.is_gpu_tool_silent)
+    description["NVLink"] = "unknown: nvidia-smi does not answer on this node";
 }
 
 }  // namespace

@@ -31,9 +31,11 @@ std::string rate_text(Bytes each_second) {
   return to_string(each_second) + "/s";
 }
 
-/// Returns "8: 97%", "8: 0-98%" for GPUs that are not alike, and "-" without GPUs.
-std::string gpus_text(const std::vector<GpuUsage>& gpus) {
-  if (gpus.empty()) return "-";
+/// Returns "8: 97%", "8: 0-98%" for GPUs that are not alike, "-" without GPUs, and "no answer" if
+/// nvidia-smi gives none.
+std::string gpus_text(const NodeUsage& usage) {
+  const std::vector<GpuUsage>& gpus = usage.gpus;
+  if (gpus.empty()) return usage.is_gpu_tool_silent ? "no answer" : "-";
   const std::string count = std::to_string(gpus.size()) + ": ";
   const bool all_known =
       std::ranges::all_of(gpus, [](const GpuUsage& gpu) { return gpu.percent.has_value(); });
@@ -135,7 +137,7 @@ Json node_json(const UsageOfNode& node, std::span<const JobOnNodes> jobs) {
   out["memory_bytes"] = usage.memory.count;
   out["received_bytes_per_second"] = usage.received_each_second.count;
   out["sent_bytes_per_second"] = usage.sent_each_second.count;
-  out["gpus"] = Json::array();
+  out["gpus"] = usage.is_gpu_tool_silent ? Json() : Json::array();
   for (const GpuUsage& gpu : usage.gpus)
     out["gpus"].push_back(gpu_json(gpu));
   return out;
@@ -149,7 +151,7 @@ std::vector<Cell> row_of(const UsageOfNode& node, std::span<const JobOnNodes> jo
   return {node.host.value,
           std::to_string(percent_of(usage.busy)) + "%",
           memory_text(usage.memory_used, usage.memory),
-          gpus_text(usage.gpus),
+          gpus_text(usage),
           gpu_memory_text(usage.gpus),
           rate_text(usage.received_each_second),
           rate_text(usage.sent_each_second),

@@ -178,6 +178,7 @@ Json gpu_fields(const std::optional<NodeReport>& report) {
   for (const agent::NearDevice& gpu : report->topology->gpus)
     fields["gpu_devices"].push_back(
         {{"address", gpu.name}, {"numa_node", gpu.numa >= 0 ? Json(gpu.numa) : Json()}});
+  if (report->topology->is_gpu_tool_silent) fields["nvlinks"] = nullptr;
   for (const agent::GpuLink& link : report->topology->gpu_links)
     fields["nvlinks"].push_back({{"gpus", {link.first, link.second}}, {"links", link.count}});
   return fields;

@@ -44,6 +44,7 @@ std::string to_text(const JobNodeFacts& facts) {
   records.add("boot_id", facts.boot_id);
   records.add("mpirun", facts.mpirun);
   records.add("mpirun_version", facts.mpirun_version);
+  if (facts.is_mpirun_silent) records.add("mpirun_silent", 1);
   if (!facts.has_daemon) records.add("no_daemon", 1);
   if (!facts.has_torchrun) records.add("no_torchrun", 1);
   if (!facts.torchrun_obstacle.empty()) records.add("torchrun_obstacle", facts.torchrun_obstacle);
@@ -158,6 +159,7 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .boot_id = records.get("boot_id"),
           .mpirun = records.get("mpirun"),
           .mpirun_version = records.get("mpirun_version"),
+          .is_mpirun_silent = !records.all("mpirun_silent").empty(),
           .has_daemon = records.all("no_daemon").empty(),
           .has_torchrun = records.all("no_torchrun").empty(),
           .torchrun_obstacle =

@@ -1,6 +1,7 @@
 // The facts about a node that the launcher needs to plan a job there.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,16 +17,20 @@ struct NpuDevice {
   friend bool operator==(const NpuDevice&, const NpuDevice&) = default;
 };
 
+/// The time for `mpirun --version` to answer.
+inline constexpr std::chrono::seconds kMpirunAnswer{30};
+
 struct JobNodeFacts {
-  std::string host{};            ///< The node's own host name.
-  std::string home{};            ///< Our home directory on the node.
-  bool root = false;             ///< True if we are root on the node.
-  int cores = 1;                 ///< The number of cores that we may use.
-  std::string boot_id{};         ///< Equal on nodes that share one kernel, and thus its cores.
-  std::string mpirun{};          ///< An absolute path; empty if mpirun is missing.
-  std::string mpirun_version{};  ///< The first line of `mpirun --version`.
-  bool has_daemon = true;        ///< The daemon that mpirun starts on other nodes is beside it.
-  bool has_torchrun = true;      ///< torchrun is in the job's environment, or in PATH.
+  std::string host{};             ///< The node's own host name.
+  std::string home{};             ///< Our home directory on the node.
+  bool root = false;              ///< True if we are root on the node.
+  int cores = 1;                  ///< The number of cores that we may use.
+  std::string boot_id{};          ///< Equal on nodes that share one kernel, and thus its cores.
+  std::string mpirun{};           ///< An absolute path; empty if mpirun is missing.
+  std::string mpirun_version{};   ///< The first line of `mpirun --version`.
+  bool is_mpirun_silent = false;  ///< `mpirun --version` has not ended within kMpirunAnswer.
+  bool has_daemon = true;         ///< The daemon that mpirun starts on other nodes is beside it.
+  bool has_torchrun = true;       ///< torchrun is in the job's environment, or in PATH.
   /// Why the interpreter that the user names cannot run torchrun: "has no PyTorch"; empty if it
   /// can.
   std::string torchrun_obstacle{};

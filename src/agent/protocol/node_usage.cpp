@@ -73,6 +73,7 @@ bool read_line(const std::string& line, UsageCounters& counters, Interfaces& int
   if (name == "cpu") return read_ticks(words, counters);
   if (name == "memory") return read_memory(words, counters);
   if (name == "gpu") return read_gpu(words, counters);
+  if (name == "gpu_tool_silent") return counters.is_gpu_tool_silent = true;
   std::uint64_t in = 0, out = 0;
   if (name != "net" || !(words >> kind >> in >> out)) return false;
   interfaces.add(kind == "device", in, out);
@@ -112,7 +113,8 @@ NodeUsage usage_between(const UsageCounters& before, const UsageCounters& after)
           .memory = after.memory,
           .received_each_second = rate(start.received, after.received),
           .sent_each_second = rate(start.sent, after.sent),
-          .gpus = after.gpus};
+          .gpus = after.gpus,
+          .is_gpu_tool_silent = after.is_gpu_tool_silent};
 }
 
 }  // namespace fastgpu::agent

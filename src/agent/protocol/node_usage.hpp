@@ -27,6 +27,7 @@ struct UsageCounters {
   Bytes received{};  ///< The sum of interfaces that have a device; of all but loopback if none has.
   Bytes sent{};
   std::vector<GpuUsage> gpus{};
+  bool is_gpu_tool_silent = false;  ///< nvidia-smi does not answer.
 };
 
 /// Reads the output of templates/nodes/read_usage.sh. Throws ErrorKind::remote for anything else.
@@ -40,6 +41,7 @@ struct NodeUsage {
   Bytes received_each_second{};
   Bytes sent_each_second{};
   std::vector<GpuUsage> gpus{};
+  bool is_gpu_tool_silent = false;  ///< nvidia-smi does not answer: the GPUs are unknown.
 };
 
 /// Returns the usage between two readings of one node. Counters that went back, because the node

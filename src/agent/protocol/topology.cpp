@@ -88,6 +88,7 @@ std::string to_text(const MachineTopology& topology) {
     entry.add("count", link.count);
     records.add("gpu_link", entry);
   }
+  if (topology.is_gpu_tool_silent) records.add("gpu_tool_silent", 1);
   return records.text();
 }
 
@@ -103,6 +104,7 @@ MachineTopology parse_topology(std::string_view text) {
                              .socket = small_number(entry, "socket"),
                              .numa = small_number(entry, "numa")});
   topology.gpu_links = links_in(records, topology.gpus.size());
+  topology.is_gpu_tool_silent = !records.all("gpu_tool_silent").empty();
   if (topology.cpus.empty()) throw Error(ErrorKind::remote, "topology: there is no CPU");
   return topology;
 }

@@ -43,6 +43,7 @@ struct MachineTopology {
   std::vector<NearDevice> gpus;  ///< In the order of CUDA_DEVICE_ORDER=PCI_BUS_ID.
   std::vector<NearDevice> adapters;
   std::vector<GpuLink> gpu_links{};  ///< Each linked pair of GPUs once, in their order.
+  bool is_gpu_tool_silent = false;   ///< nvidia-smi does not answer: the links are unknown.
 };
 
 std::string to_text(const MachineTopology& topology);

@@ -222,6 +222,12 @@ def test_another_open_mpi_on_a_node_is_named_before_the_start(user):
         )
     finally:
         undo()
+    undo = put_mpirun(user, f"{name}/1", "#!/bin/sh\nexec sleep 100")
+    try:
+        words = f"{name}-1: /usr/bin/mpirun does not answer: `/usr/bin/mpirun --version` has not"
+        user.refused(job_words(name, 2, ["true"]), 1, words)
+    finally:
+        undo()
     user.run("exec", f"{name}/1", "--", "mv", "/usr/bin/orted", "/root/orted")
     try:
         user.refused(job_words(name, 2, ["true"]), 1, f"{name}-1: mpirun's daemon (orted")

@@ -170,6 +170,13 @@ def test_the_gpus_of_a_node_are_described_with_their_links(user):
         links = [{"gpus": [0, 2], "links": 12}, {"gpus": [1, 3], "links": 12}]
         assert_equal(document["nvlinks"], links)
         assert_in("NVLink:\n  12 links:  0-2, 1-3\n", user.run(*words).out.decode())
+        hang = "printf '#!/bin/sh\\nexec sleep 60\\n' >/usr/local/sbin/nvidia-smi"
+        user.run("exec", f"{name}/0", "--", "sh", "-c", hang)
+        assert_in("unknown: nvidia-smi does not answer", user.run(*words).out.decode())
+        run = ["run", "job", "-c", f"{name}/0", "--per", "gpu", "--dry-run", "--oversubscribe"]
+        assert_in(f"{name}-0: nvidia-smi does not answer", user.run(*run, "--", "true").err)
+        top = fitting(json.loads(user.run("top", name, "-o", "json").out), "top")
+        assert_equal([node["gpus"] for node in top["nodes"]], [None, []])
 
 
 # A program that shows what it has, and ends once a file with the id of its job exists.

@@ -162,6 +162,9 @@ TEST_CASE("another Open MPI, or none, is an error, and a warning if no node has 
   CHECK(SoundNodes().with_facts(path).only().check == "open-mpi");
   auto missing = [](agent::JobNodeFacts& f) { f.mpirun.clear(); };
   CHECK(SoundNodes().with_facts(missing).only().found == "mpirun is missing");
+  auto silent = [](agent::JobNodeFacts& f) { f.is_mpirun_silent = true; };
+  CHECK(SoundNodes().with_facts(silent).only().found ==
+        "`/usr/bin/mpirun --version` has not ended within 30s");
   auto daemon = [](agent::JobNodeFacts& f) { f.has_daemon = false; };
   CHECK(SoundNodes().with_facts(daemon).only().severity == Severity::error);
   SoundNodes none;

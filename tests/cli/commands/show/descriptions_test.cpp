@@ -243,6 +243,9 @@ TEST_CASE("a node is described with its GPUs, and the pairs that NVLink joins") 
                    "  12 links:  0-1, 2-3\n") != std::string::npos);
   report.topology->gpu_links.clear();
   CHECK(described().find("NVLink") == std::string::npos);
+  report.topology->is_gpu_tool_silent = true;
+  CHECK(described().find("unknown: nvidia-smi does not answer on this node") != std::string::npos);
+  report.topology->is_gpu_tool_silent = false;
   report.topology->gpus.clear();
   CHECK(described().find("GPU") == std::string::npos);
 }
@@ -258,6 +261,8 @@ TEST_CASE("programs get the GPUs of a node and their links, and null where they 
   CHECK(fields["nvlinks"][1] == Json{{"gpus", {2, 3}}, {"links", 12}});
   report.topology.emplace();
   CHECK(gpu_fields(report) == Json{{"gpu_devices", Json::array()}, {"nvlinks", Json::array()}});
+  report.topology->is_gpu_tool_silent = true;
+  CHECK(gpu_fields(report)["nvlinks"].is_null());
 }
 
 TEST_CASE("a job is described with its times, its ranks by node and the place of its logs") {

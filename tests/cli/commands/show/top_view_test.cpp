@@ -48,6 +48,19 @@ TEST_CASE("a row shows what a node uses, and which ranks run on it") {
   CHECK(node["error"] == nullptr);
 }
 
+TEST_CASE("a node whose nvidia-smi does not answer has GPUs that are unknown") {
+  NodeUsage without = busy_node();
+  without.gpus.clear();
+  NodeUsage silent = without;
+  silent.is_gpu_tool_silent = true;
+  const std::vector<UsageOfNode> nodes = {{{"demo-0"}, without}, {{"demo-1"}, silent}};
+  const View view = view_of_usage("demo", nodes, {});
+  CHECK(texts_of(view, 0)[3] == "-");
+  CHECK(texts_of(view, 1)[3] == "no answer");
+  CHECK(view.root["nodes"][0]["gpus"] == Json::array());
+  CHECK(view.root["nodes"][1]["gpus"].is_null());
+}
+
 TEST_CASE(
     "the metrics of a job are in the row of its first node, and by its name in the document") {
   const std::vector<UsageOfNode> nodes = {{{"demo-0"}, busy_node()}, {{"demo-1"}, busy_node()}};
