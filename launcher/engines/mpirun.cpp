@@ -18,6 +18,7 @@ struct Setting {
   const char* v5;
 };
 
+constexpr Setting kStarter = {"plm", "plm"};
 constexpr Setting kAgent = {"plm_rsh_agent", "plm_ssh_agent"};
 constexpr Setting kAgentArguments = {"plm_rsh_args", "plm_ssh_args"};
 constexpr Setting kNoTree = {"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"};
@@ -51,6 +52,13 @@ class Arguments {
   OpenMpi version_;
   std::vector<std::string> words_;
 };
+
+/// Returns the part of Open MPI that starts daemons. A file of the user's may name another one,
+/// such as that for Slurm. On one node Open MPI 4 does without ssh, which may be missing there.
+std::string starter_of(const MpirunPlan& plan) {
+  if (plan.version != OpenMpi::v4) return "ssh";
+  return plan.ssh_config.empty() ? "rsh,isolated" : "rsh";
+}
 
 /// Lets Open MPI distinguish the nodes. It takes the part of a host name before the first dot for
 /// the whole, and version 5 then counts the ranks of a.rack1 and a.rack2 as those of one node: its
@@ -106,6 +114,7 @@ std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
   // SIGTERM and SIGKILL, even if every rank has ended.
   arguments.runtime(kBeforeKill, "0");
   arguments.runtime(kForward, agent::kStopOrderName);
+  arguments.runtime(kStarter, starter_of(plan));
   if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
   if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});
   for (const std::string& name : plan.forward)

@@ -126,6 +126,26 @@ bool is_noise(std::string_view line) {
   return is_forwarding_report(line);
 }
 
+/// Returns "orte_init failed: orte_plm_base_select failed: Returned value Not found (-13)" for the
+/// words "It looks like orte_init failed for some reason; ...", whose last lines name the call and
+/// its result: "  orte_plm_base_select failed", "  --> Returned value Not found (-13)". "" for
+/// others.
+std::string failed_start_in(std::string_view paragraph, std::span<const std::string_view> lines) {
+  constexpr std::string_view kBefore = "It looks like ", kAfter = " failed for some reason";
+  constexpr std::string_view kResult = "--> ";
+  const auto end = paragraph.find(kAfter);
+  if (!paragraph.starts_with(kBefore) || end == paragraph.npos) return "";
+  const std::string what(paragraph.substr(kBefore.size(), end - kBefore.size()));
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::string_view result = trimmed(lines[i], " \t\r");
+    if (is_ruler(result)) break;
+    if (!result.starts_with(kResult)) continue;
+    return what + " failed: " + std::string(trimmed(lines[i - 1], " \t\r")) + ": " +
+           std::string(trimmed(result.substr(kResult.size())));
+  }
+  return "";
+}
+
 /// Returns " KEY: VALUE, KEY: VALUE" if each of the lines up to the next empty one has that form:
 /// Open MPI names the directory and the error of a failed call like that, below its sentence.
 std::string details_in(std::span<const std::string_view> lines) {
@@ -179,6 +199,8 @@ std::string gist_of(std::string_view words) {
     const std::string_view text = trimmed(lines[i], " \t\r");
     if (text.empty() || is_ruler(text)) {
       if (paragraph.ends_with(':')) paragraph += details_in(std::span(lines).subspan(i + 1));
+      const auto failure = failed_start_in(paragraph, std::span(lines).subspan(i));
+      if (!failure.empty()) paragraph = failure;
       if (is_in_box && !paragraph.empty()) break;
       if (!paragraph.empty()) last = std::exchange(paragraph, {});
       is_in_box = is_in_box || is_ruler(text);

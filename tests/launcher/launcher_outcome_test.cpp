@@ -188,6 +188,21 @@ TEST_CASE("the reason has the directory and the error below the sentence of mpir
         "directory: Directory: /tmp/ompi.vm.0, Error: Read-only file system");
 }
 
+TEST_CASE("the reason has the call that failed at the start of mpirun") {
+  JobReport seen = report_of({}, job_end(213));
+  seen.launcher_tail =
+      "-----\nIt looks like orte_init failed for some reason; your parallel process is\n"
+      "likely to abort.  There are many reasons that a parallel process can\nfail during "
+      "orte_init; some of which are due to configuration or\nenvironment problems.  This failure "
+      "appears to be an internal failure;\nhere's some additional information (which may only be "
+      "relevant to an\nOpen MPI developer):\n\n"
+      "  orte_plm_base_select failed\n"
+      "  --> Returned value Not found (-13) instead of ORTE_SUCCESS\n-----\n";
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 213: orte_init failed: orte_plm_base_select failed: Returned "
+        "value Not found (-13) instead of ORTE_SUCCESS");
+}
+
 TEST_CASE("a rank that ends without MPI_Finalize is named, as mpirun does") {
   JobReport seen =
       report_of({rank_end(0, 0, 15, 2, true), rank_end(1, 0, 0, 1, false)}, job_end(1));

@@ -76,6 +76,9 @@ TEST_CASE("one node needs no ssh and no network") {
                                    "--mca",
                                    "ess_base_forward_signals",
                                    "SIGURG",
+                                   "--mca",
+                                   "plm",
+                                   "rsh,isolated",
                                    "-x",
                                    "PORT",
                                    "agent",
@@ -99,6 +102,9 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "--mca",
                                           "ess_base_forward_signals",
                                           "SIGURG",
+                                          "--mca",
+                                          "plm",
+                                          "rsh",
                                           "--mca",
                                           "plm_rsh_agent",
                                           "ssh",
@@ -140,6 +146,7 @@ TEST_CASE("Open MPI 5 gets the same under the names of its own runtime") {
   MpirunPlan plan = two_nodes();
   plan.version = OpenMpi::v5;
   const Words words = mpirun_argv(plan);
+  CHECK(has(words, {"--prtemca", "plm", "ssh"}));
   CHECK(has(words, {"--prtemca", "plm_ssh_args", "-x -F .fastgpu/ssh_config"}));
   CHECK(has(words, {"--prtemca", "prte_if_include", "10.0.0.0/30"}));
   CHECK(has(words, {"--prtemca", "prte_launch_agent", "env FASTGPU_JOB_ID=train-1 prted"}));

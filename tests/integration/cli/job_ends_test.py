@@ -256,6 +256,19 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
     assert_equal(left.strip(), b"", "the session of the killed daemon is left")
 
 
+@shared_cluster
+def test_a_file_of_the_users_does_not_choose_how_mpirun_starts_its_daemons(user):
+    name = user.two_nodes()
+    file = "mkdir -p /root/.openmpi; echo plm = slurm >/root/.openmpi/mca-params.conf"
+    user.run("exec", name, "--", "sh", "-c", file)
+    try:
+        for cluster, ranks in ((name, 2), (f"{name}/0", 1)):
+            done = user.run(*job_words(cluster, ranks, ["echo", "up"]))
+            assert_equal(done.out.count(b"up\n"), ranks, done.err)
+    finally:
+        user.run("exec", name, "--", "rm", "-r", "/root/.openmpi")
+
+
 NOTICED = 15  # Seconds in which a node that is cut off is named, and its ranks end.
 
 

@@ -83,6 +83,19 @@ def test_ranks_meet_by_mpi_on_two_nodes(user):
 
 
 @shared_cluster
+def test_a_file_of_the_users_does_not_choose_how_mpirun_starts_its_daemons(user):
+    name = nodes_with_open_mpi_5(user)
+    file = "for at in .openmpi .prte; do mkdir -p $at; echo plm = slurm >$at/mca-params.conf; done"
+    user.run("exec", name, "--", "sh", "-c", f"cd /root; {file}")
+    try:
+        for cluster, ranks in ((name, 2), (f"{name}/0", 1)):
+            done = user.run(*job_words(cluster, ranks, ["echo", "up"]))
+            assert_equal(done.out.count(b"up\n"), ranks, done.err)
+    finally:
+        user.run("exec", name, "--", "rm", "-r", "/root/.openmpi", "/root/.prte")
+
+
+@shared_cluster
 def test_hosts_whose_names_are_equal_up_to_a_dot_or_altogether_are_two(user):
     name = nodes_with_open_mpi_5(user)
     program = [str(BIN.parent / "sums")]
