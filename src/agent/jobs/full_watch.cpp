@@ -31,6 +31,12 @@ int FullWatch::wait() const noexcept {
   return static_cast<int>(std::clamp(left, milliseconds(0), kBetweenRoomLooks).count());
 }
 
+bool FullWatch::is_full() const noexcept try {
+  return agent::is_full(directory_);
+} catch (const std::exception&) {
+  return false;
+}
+
 bool FullWatch::look() noexcept try {
   const auto now = SteadyClock::now();
   if (now < next_) return false;

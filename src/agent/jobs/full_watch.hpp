@@ -14,6 +14,8 @@ class FullWatch {
 
   /// Returns for how many milliseconds poll() may wait.
   int wait() const noexcept;
+  /// Looks now. Returns true if the disk is full.
+  bool is_full() const noexcept;
   /// Looks if it is time to. Returns true if the disk is full now, and was not when it was looked
   /// at before.
   bool look() noexcept;

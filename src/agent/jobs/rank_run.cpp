@@ -44,7 +44,7 @@ RankEnd RankRun::run(SignalQueue& signals) {
       const bool was_killed = end.how.signal == SIGKILL && !end.told;
       end.out_of_memory = was_killed && memory_.has_killed();
       watches_.clock.finish();
-      if (is_ended_by_full_disk_) blame_disk(end);
+      if (is_ended_by_full_disk_ || has_failed_by_full_disk(end)) blame_disk(end);
       return end;
     }
     if (SteadyClock::now() >= kill_at_) signal_program(SIGKILL);
@@ -64,6 +64,13 @@ RankEnd RankRun::run(SignalQueue& signals) {
     while (const auto number = signals.next())
       pass_on(*number, end);
   }
+}
+
+/// Returns true if the program has ended by itself, with a failure, while the disk of a job that
+/// ends by this is full: its own write may have failed before the disk was looked at.
+bool RankRun::has_failed_by_full_disk(const RankEnd& end) const {
+  const bool has_failed = !end.told && end.how.signal == 0 && end.how.code != 0;
+  return has_failed && watches_.full != nullptr && watches_.full->is_full();
 }
 
 /// Returns for how many milliseconds poll() may wait.

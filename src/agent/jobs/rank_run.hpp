@@ -46,6 +46,7 @@ class RankRun {
 
  private:
   int nap() const;
+  bool has_failed_by_full_disk(const RankEnd& end) const;
   void look(RankEnd& end);
   void pass_on(int number, RankEnd& end);
   void signal_program(int number) const;

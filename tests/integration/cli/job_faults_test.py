@@ -413,6 +413,9 @@ def test_a_job_on_a_full_disk_is_stopped_where_that_is_asked_for(user):
     shown = json.loads(user.run("describe", "job", "stops", "-o", "json").out)
     assert_equal(shown["failure"]["full_disk"], f"{JOBS}/stops-1/ranks", f"{shown}")
     assert_true(shown["failure"]["last_lines"][-2:], f"{shown}")
+    with small_disk(node):  # A program whose own write fails ends before the disk is looked at.
+        words = job_words(name, 2, ["sh", "-c", LOUD], "fails", "--on-full", "stop")
+        assert_in(f"rank 1 on {name}-1: {reason}", user.run(*words, code=4, timeout=60).err)
     words = job_words(name, 2, ["true"], "--on-full", "continue", "--keep-processes")
     user.refused(words, 2, "--keep-processes")
     user.refused(job_words(name, 2, ["true"], "--on-full", "pause"), 2, "--on-full")
