@@ -12,12 +12,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/pipe.hpp"
+#include "base/split.hpp"
 
 namespace fastgpu::process {
 namespace {
@@ -116,7 +122,25 @@ int open_stream(const ChildStream& stream, bool child_reads, UniqueFd& ours, Uni
   return theirs.get();
 }
 
-Error failure_of(const Command& command, const Failure& failure) {
+/// Returns ": its interpreter X does not exist" for a file that exists although the kernel has not
+/// found what runs it; "" for others.
+std::string missing_interpreter(const Command& command, const std::filesystem::path& program) {
+  constexpr std::size_t kLongest = 256;  // The kernel reads as much of the first line.
+  std::ifstream file(command.directory / program, std::ios::binary);
+  std::string line(kLongest, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<std::size_t>(file.gcount()));
+  if (line.empty()) return "";
+  if (!line.starts_with("#!"))
+    return ": the file exists, but not the loader that it was built for: it is for another system";
+  line = line.substr(2, line.find('\n') - 2);
+  const auto words = split_words(line, " \t");
+  if (words.empty()) return "";
+  return ": its interpreter " + printable(words.front()) + " (in its first line) does not exist";
+}
+
+Error failure_of(const Command& command, const std::filesystem::path& program,
+                 const Failure& failure) {
   const bool in_directory = failure.step == Step::directory;
   const std::string what =
       in_directory                    ? "working directory " + printable(command.directory.string())
@@ -124,6 +148,9 @@ Error failure_of(const Command& command, const Failure& failure) {
                                       : printable(command.argv[0]);
   const Error error = system_error(what, failure.error);
   const bool missing = failure.error == ENOENT || failure.error == ENOTDIR;
+  if (missing && failure.step == Step::program)
+    if (const auto why = missing_interpreter(command, program); !why.empty())
+      return {ErrorKind::not_found, what + why};
   return missing ? Error(ErrorKind::not_found, error.what()) : error;
 }
 
@@ -163,7 +190,7 @@ Child::Child(const Command& command) {
   while (got < 0 && errno == EINTR);
   if (got != static_cast<ssize_t>(sizeof failure)) return;
   ::waitpid(std::exchange(pid_, -1), nullptr, 0);
-  throw failure_of(command, failure);
+  throw failure_of(command, plan.program, failure);
 }
 
 Child::~Child() {

@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
 
 #include "process/capture.hpp"
 #include "process/child.hpp"
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::process {
 namespace {
@@ -58,6 +61,26 @@ TEST_CASE("a program that is not there is named") {
   CHECK(failure_of([] { run({.argv = {"/proc/no-such"}}); }).kind() == ErrorKind::not_found);
   CHECK(failure_of([] { run({.argv = {"/etc"}}); }).kind() == ErrorKind::denied);
   CHECK(failure_of([] { run({.argv = {}}); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("a script whose interpreter is not there names it") {
+  const test::TempDirectory directory;
+  const auto script = directory.path() / "train";
+  const auto failure_with = [&](const std::string& text) {
+    std::ofstream(script) << text;
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    const Error e = failure_of([&] { run({.argv = {script.string()}}); });
+    CHECK(e.kind() == ErrorKind::not_found);
+    return std::string(e.what()).substr(script.string().size());
+  };
+  CHECK(failure_with("#! /nonexistent -u\nx\n") ==
+        ": its interpreter /nonexistent (in its first line) does not exist");
+  CHECK(failure_with("#!/bin/sh\r\n").find("/bin/sh\\") != std::string::npos);
+  Command command;
+  command.argv = {"./train"};
+  command.directory = directory.path();
+  CHECK(std::string(failure_of([&] { run(command); }).what()).find("its interpreter") !=
+        std::string::npos);
 }
 
 TEST_CASE("a working directory that is not there is named") {

@@ -409,6 +409,9 @@ def test_a_program_that_is_here_alone_is_advised_about(user):
     words = job_words(name, 1, ["./train.sh"], "here", "--sync", ".")
     done = user.run(*words, prefix=("env", "-C", str(source)))
     assert_equal(done.out, b"[0] trained\n")
+    (source / "train.sh").write_text("#!/nonexistent\n")
+    done = user.run(*words, code=127, prefix=("env", "-C", str(source)))
+    assert_in("its interpreter /nonexistent (in its first line) does not exist", done.err)
 
 
 @shared_cluster
