@@ -346,6 +346,21 @@ TEST_CASE("a rank in Slurm finds the ranks of its node, its ports, and all worke
         "\"worker\",\"index\":2}}\n");
 }
 
+TEST_CASE("TF_CONFIG of a node's startup files does not count, and that of the job does") {
+  for (const std::string own : {"", "TF_CONFIG=mine"}) {
+    AgentJob job(
+        "TF_CONFIG=of-this-node SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=2 "
+        "SLURM_STEP_TASKS_PER_NODE=2 SLURM_JOB_ID=10 NODE_RANK=0 FASTGPU_NODE_IPS=a exec "
+        "\"$AGENT\" rank job",
+        "echo \"$TF_CONFIG\"");
+    job.rank.ranks = {0, 1};
+    if (!own.empty()) job.variables = {own};
+    CHECK(job.start().status.ok());
+    const std::string said = follow(job.home, {"job"}).logs.at("0.out");
+    CHECK_MESSAGE((own.empty() ? said.starts_with("{\"cluster\":") : said == "mine\n"), said);
+  }
+}
+
 const std::string kRankInSlurm =
     "SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_STEP_TASKS_PER_NODE=2,1 SLURM_JOB_ID=10 "
     "NODE_RANK=1 \"$AGENT\" rank ";

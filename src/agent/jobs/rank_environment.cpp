@@ -163,10 +163,11 @@ void name_local_size(std::vector<std::string>& environment, const JobPlan& plan)
 }
 
 /// Lets TensorFlow's cluster resolver find all workers, unless the job names them itself. Without
-/// this each rank would train a model of its own, and the job would succeed.
+/// this each rank would train a model of its own, and the job would succeed. As for MASTER_ADDR, a
+/// value of this node's startup files does not count: other nodes would have another one.
 void name_tensorflow_workers(std::vector<std::string>& environment, const JobPlan& plan,
                              const PlaceInJob& place) {
-  if (process::variable(environment, kTensorflowConfig)) return;
+  if (process::variable(plan.environment, kTensorflowConfig)) return;
   const auto cluster = tensorflow_cluster(environment, ranks_by_node(plan));
   if (!cluster) return;
   const TensorflowWorker worker{
