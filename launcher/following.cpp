@@ -31,6 +31,9 @@ constexpr milliseconds kLastOutput{2'500};
 constexpr milliseconds kOnceMore{4'000};
 /// The same for a node that has been silent already.
 constexpr milliseconds kSilentOnceMore{1'300};
+/// The time for connections to read what is there already: the output of nodes that answer waits
+/// for those that do not.
+constexpr milliseconds kBacklogConnect{4'000};
 
 /// The time in which an order to stop that has reached one node reaches all.
 constexpr milliseconds kOrderOnItsWay{1'000};
@@ -79,6 +82,7 @@ void Following::run(const Cancel& cancel) {
     node.heard_at = SteadyClock::now();
     node.is_wanted = !options_.anywhere || news_.has_supervisor(node);
   }
+  if (options_.backlog_first) read_backlog(cancel);
   while (!job_ended() && !cancel.requested()) {
     run_once(cancel);
     if (install_agents(kInstallTime, cancel)) continue;
@@ -87,6 +91,22 @@ void Following::run(const Cancel& cancel) {
     wait_or_cancel(kBetweenTries, cancel);
   }
   if (job_ended()) collect_rest();
+}
+
+/// Reads the output that is there already. A failure is met again in the rounds that follow, and
+/// handled there.
+void Following::read_backlog(const Cancel& cancel) {
+  observer_.backlog_begins();
+  bool is_again = false;
+  do {
+    const std::vector<Node*> nodes = incomplete();
+    const auto results = read_once(milliseconds(0), kBacklogConnect, Wait::no, cancel);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      note_missing_agent(*nodes[i], results[i], nodes[i]->complaint);
+    is_again = install_agents(kInstallTime, cancel);
+    is_again = std::exchange(has_new_nodes_, false) || is_again;
+  } while (is_again && !cancel.requested());
+  observer_.backlog_ended();
 }
 
 void Following::require_answers() const {
@@ -195,7 +215,7 @@ void Following::run_once(const Cancel& cancel) {
 ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   NodeCommands::Follow what{.ranks = options_.ranks, .tail = options_.tail};
   what.since = options_.since;
-  what.times = options_.times;
+  what.times = options_.times || (options_.backlog_first && !wait);
   what.continues = !node.offsets.empty();
   what.wait = wait;
   what.data = options_.data;
@@ -418,6 +438,7 @@ void Following::catch_up(milliseconds limit) {
 
 void Following::read_all(const Cancel& cancel) {
   bool is_again = false;
+  if (options_.backlog_first) observer_.backlog_begins();
   do {
     const std::vector<Node*> nodes = incomplete();
     const auto results = read_once(milliseconds(0), std::nullopt, Wait::no, cancel);
@@ -426,6 +447,7 @@ void Following::read_all(const Cancel& cancel) {
       note_result(*nodes[i], results[i]);
     is_again = install_agents(kInstallTime, cancel);
   } while (is_again);
+  if (options_.backlog_first) observer_.backlog_ended();
   require_answers();
   for (const Node& node : nodes_)
     if (node.is_broken && !node.complete)

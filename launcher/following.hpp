@@ -61,6 +61,7 @@ class Following {
   std::vector<Node*> incomplete();
   void take_nodes(const Node& from, std::string_view list, bool have_output);
   void want_nodes_of_job();
+  void read_backlog(const Cancel& cancel);
   bool lacks_job(const Node& node, const Error& failure) const;
   void run_once(const Cancel& cancel);
   void collect_rest();

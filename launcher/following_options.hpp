@@ -24,6 +24,8 @@ struct FollowingOptions {
   std::optional<std::chrono::milliseconds> since{};
   std::optional<std::set<int>> ranks{};
   bool times = false;  ///< Reports to the observer when output was written.
+  /// Reads the output that is there already before it follows, so that an observer can sort it.
+  bool backlog_first = false;
   /// If false, the observer gets no output. The end of the launcher's stderr is read all the same,
   /// because it explains the end of the job.
   bool data = true;

@@ -25,6 +25,11 @@ class JobObserver {
   virtual void written_at(int rank, agent::OutputStream stream, std::int64_t time) {
     static_cast<void>(rank), static_cast<void>(stream), static_cast<void>(time);
   }
+  /// Reports that output follows which was there before: with its times, and sorted by them on each
+  /// node. Only with FollowingOptions::backlog_first, and only from nodes.
+  virtual void backlog_begins() {}
+  /// Reports that this output is complete, and that what follows comes as it is written.
+  virtual void backlog_ended() {}
   /// Reports that a scheduler has not started the run yet or has suspended it, and the reason, as
   /// in "waits in Slurm's queue (Resources)", whenever that changes; an empty text once it runs.
   /// Called from a thread of its own.

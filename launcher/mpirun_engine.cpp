@@ -153,6 +153,8 @@ class MpirunEngine final : public JobEngine {
     options.tail = request.tail;
     options.since = request.since;
     options.times = request.times;
+    options.backlog_first = true;
+    options.keeps_connections = true;  // What is followed comes over the same ones.
     options.renew_lease = Renewal::no;
     options.lost_after = options_.lost_after;
     options.agent = options_.agent;

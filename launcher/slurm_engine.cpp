@@ -157,6 +157,7 @@ class SlurmEngine final : public JobEngine {
     options.tail = request.tail;
     options.since = request.since;
     options.times = request.times;
+    options.backlog_first = true;
     if (request.rank) options.ranks = std::set<int>{*request.rank};
     LinkedCancel link(cancel);
     Following following(client_, hosts(), spread(job), commands(id), options, observer);

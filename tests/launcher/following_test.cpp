@@ -50,13 +50,17 @@ struct Recorder final : JobObserver {
   void output(int rank, OutputStream, std::string_view bytes) override {
     ++pieces;
     logs[rank] += bytes;
+    order += bytes;
   }
   void written_at(int, OutputStream, std::int64_t) override { ++times; }
+  void backlog_begins() override { order += "("; }
+  void backlog_ended() override { order += ")"; }
   void rank_ended(const agent::RankEnd& end, const NodeName&) override { ended.insert(end.rank); }
   void disk_full(const NodeName& node, const std::string& path) override {
     full.push_back(node.value + ":" + path);
   }
   std::map<int, std::string> logs;
+  std::string order;  ///< All output as it came, in brackets what was there before.
   std::set<int> ended;
   std::vector<std::string> full;
   int pieces = 0;
@@ -349,6 +353,60 @@ TEST_CASE("a part of the nodes can be read without the one that has the supervis
   CHECK(world.seen.logs.at(2) == "b");
   world.answers[1] = job_status() + last();
   CHECK(failure_of([&] { one.read_all(never); }).kind() == ErrorKind::denied);
+}
+
+/// Two nodes whose ranks have written something before they are followed.
+struct JobWithBacklog {
+  Following following() {
+    FollowingOptions options;
+    options.backlog_first = true;
+    return {client, {{.name = {"n-0"}}, {.name = {"n-1"}}}, placement, commands, options, seen};
+  }
+  FakeReply answer(const FakeSsh::Seen& asked) {
+    const int rank = asked.host == "n-0" ? 0 : 1;
+    const std::string name = rank == 0 ? "a" : "b";
+    if (asked.command.find("job-follow") == std::string::npos) return {};
+    if (known.insert(rank).second) {
+      times_asked += asked.command.find("--times") != std::string::npos ? 1 : 0;
+      if (failure && rank == 1) return {.failure = *failure};
+      return {.out = data(rank, name + name) + last()};
+    }
+    offsets += asked.input.substr(0, asked.input.find('\0'));
+    const std::string end = rank == 0 ? job_status() : "";
+    return {.out = data(rank, name) + rank_status(rank) + end + last()};
+  }
+
+  const std::vector<NodeRanks> placement = {{{"n-0"}, 0, 1}, {{"n-1"}, 1, 1}};
+  NodeCommands commands{{"0123456789abcdef"}, "train-1"};
+  FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
+  std::optional<Error> failure{};  ///< The reason why the second node is not reached at first.
+  std::set<int> known{};           ///< Ranks whose nodes were asked for what is there already.
+  int times_asked = 0;
+  std::string offsets{};
+  Recorder seen;
+};
+
+TEST_CASE("output that is there already is read from all nodes, with its times, before the rest") {
+  JobWithBacklog world;
+  const Cancel never;
+  SUBCASE("and the rest from where it ended") {
+    world.following().run(never);
+    CHECK(world.seen.order.starts_with("(aabb)a"));
+    CHECK(world.seen.logs.at(1) == "bbb");
+    CHECK(world.times_asked == 2);
+    CHECK(world.offsets.starts_with("0.out=2"));
+  }
+  SUBCASE("and a node that does not answer then is followed all the same") {
+    world.failure = Error(ErrorKind::transient, "no route to host");
+    world.following().run(never);
+    CHECK(world.seen.order.starts_with("(aa)a"));
+    CHECK(world.seen.logs.at(1) == "b");
+  }
+  SUBCASE("and as such if nothing is followed") {
+    world.following().read_all(never);
+    CHECK(world.seen.order == "(aabb)");
+    CHECK(world.times_asked == 2);
+  }
 }
 
 TEST_CASE("thousands of logs that go on make no longer command line") {

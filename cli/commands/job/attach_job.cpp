@@ -20,7 +20,7 @@ int run_attach(Context& context, const JobOptions& options) {
     return show_ended(context, open.job, open.cluster.name.value);
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
-  return follow_job(context, *engine, open, {.tail = tail_of(options)});
+  return follow_job(context, *engine, open, {.tail = tail_of(options), .sorts_backlog = true});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/outcome.hpp"
 #include "base/units.hpp"
+#include "cli/commands/job/merged_output.hpp"
 #include "cli/commands/job/running_on.hpp"
 #include "cli/commands/node/remote_output.hpp"
 #include "cli/commands/show/job_views.hpp"
@@ -149,18 +150,21 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
   const HeartbeatPtr heartbeat = start_heartbeat(context, open.cluster);
   launcher::FollowingOptions options;
   options.data = request.output;
+  options.backlog_first = request.sorts_backlog;
   options.tail = request.tail;
   options.input = request.input;
   options.input_to = open.record.spec.input;
   const bool ours = request.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::JobOutcome outcome;
+  MergedOutput merged(output, Merging::backlog);
   const launcher::LinkedCancel stop(context.cancel(),
                                     request.timeout.value_or(std::chrono::milliseconds(-1)));
   try {
     outcome =
-        engine.follow(open.run(), open.record, request.on_cancel, options, output, stop.both());
+        engine.follow(open.run(), open.record, request.on_cancel, options, merged, stop.both());
   } catch (const Error& e) {
+    merged.finish();
     output.finish(LauncherWords::shown);
     if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
       throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
@@ -176,6 +180,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
     if (output.closed()) return std::nullopt;
     throw Error(failure);
   }
+  merged.finish();
   explain_loss(context, open, outcome);
   output.finish(is_explained(outcome) ? LauncherWords::dropped : LauncherWords::shown);
   if (request.goes_on && request.goes_on(outcome)) return open.job;

@@ -14,6 +14,7 @@ struct FollowOptions {
   RankLabels labels = RankLabels::shown;
   bool output = true;
   std::optional<agent::Tail> tail{};
+  bool sorts_backlog = false;  ///< Shows output that is there already in the order of time.
   remote::SharedInput* input = nullptr;  ///< The input for rank 0 or all ranks; null for none.
   /// Called with the outcome before it is recorded, to which it may add. If it returns true, the
   /// job goes on: its end is not recorded.

@@ -96,15 +96,19 @@ void read_all_runs(Context& context, OpenJob& open, launcher::LogRequest request
   }
 }
 
-/// Shows the logs as a document: in the order of time, unless a running job is followed.
+/// Returns the output that is sorted by time: all of it, or only what is there before a running job
+/// is followed.
+Merging merging_for(const launcher::LogRequest& request) {
+  return request.mode == launcher::LogMode::follow ? Merging::backlog : Merging::all;
+}
+
+/// Shows the logs as a document in the order of time.
 int show_log_document(Context& context, OpenJob& open, const JobOptions& options,
                       const launcher::LogRequest& request) {
   LogDocument document(context, open.job.id, words_for(open, options));
-  MergedOutput merged(document);
+  MergedOutput merged(document, merging_for(request));
   try {
-    const bool is_live = request.mode == launcher::LogMode::follow;
-    read_all_runs(context, open, request,
-                  is_live ? static_cast<launcher::JobObserver&>(document) : merged, [] {});
+    read_all_runs(context, open, request, merged, [] {});
     merged.finish();
   } catch (const Error& e) {
     merged.finish();
@@ -155,14 +159,16 @@ int run_logs(Context& context, const JobOptions& options) {
   JobOutput output(context, labels, open.record.spec);
   FoldedOutput folded(output, [&](const std::set<int>& ranks, agent::OutputStream stream,
                                   std::string_view line) { output.line_of(ranks, stream, line); });
-  MergedOutput merged(options.fold ? static_cast<launcher::JobObserver&>(folded) : output);
-  // Output that is there can be sorted; what comes live comes in order.
-  const bool is_sorted = options.fold || (labels != RankLabels::none && !is_live);
-  request.times = request.times || is_sorted;
+  MergedOutput merged(options.fold ? static_cast<launcher::JobObserver&>(folded) : output,
+                      merging_for(request));
+  const bool is_sorted = options.fold || labels != RankLabels::none;
+  request.times = request.times || (is_sorted && !is_live);
   try {
     read_all_runs(context, open, request,
-                  is_sorted ? static_cast<launcher::JobObserver&>(merged) : output,
-                  [&] { output.finish(LauncherWords::dropped); });
+                  is_sorted ? static_cast<launcher::JobObserver&>(merged) : output, [&] {
+                    merged.finish();
+                    output.finish(LauncherWords::dropped);
+                  });
     merged.finish();
     folded.finish();
   } catch (const Error& e) {

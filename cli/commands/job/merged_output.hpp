@@ -12,15 +12,27 @@
 
 namespace fastgpu::cli {
 
+/// The output that is held back to be sorted.
+enum class Merging : std::uint8_t {
+  all,
+  backlog,  ///< Output that was there before: what comes live is passed on at once.
+};
+
 /// Holds output back and passes it on sorted by time. The bytes of one stream keep their order. It
 /// holds at most `most` bytes: of a larger amount each part of that size is sorted by itself.
 class MergedOutput final : public launcher::JobObserver {
  public:
-  explicit MergedOutput(launcher::JobObserver& to, std::size_t most = std::size_t{64} << 20)
-      : to_(to), most_(most) {}
+  MergedOutput(launcher::JobObserver& to, Merging merging, std::size_t most = std::size_t{64} << 20)
+      : to_(to), merging_(merging), most_(most), holds_(merging == Merging::all) {}
 
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void written_at(int rank, agent::OutputStream stream, std::int64_t time) override;
+  void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
+  void backlog_begins() override { holds_ = true; }
+  void backlog_ended() override;
+  void queued(const std::string& run, const std::string& reason) override {
+    to_.queued(run, reason);
+  }
   void connection_lost(const NodeName& node, const Error& error) override {
     to_.connection_lost(node, error);
   }
@@ -31,6 +43,7 @@ class MergedOutput final : public launcher::JobObserver {
   void disk_full(const NodeName& node, const std::string& path) override {
     to_.disk_full(node, path);
   }
+  void stacks(const NodeName& node, std::string_view text) override { to_.stacks(node, text); }
 
   /// Passes on what it holds.
   void finish();
@@ -43,10 +56,15 @@ class MergedOutput final : public launcher::JobObserver {
     std::string bytes;
   };
 
+  void pass_output();
+
   launcher::JobObserver& to_;
+  Merging merging_;
   std::size_t most_;
+  bool holds_;
   std::size_t held_ = 0;
   std::vector<Piece> pieces_;
+  std::vector<std::pair<agent::RankEnd, NodeName>> ends_;  ///< They come after all held output.
   std::map<Source, std::int64_t> times_;
 };
 

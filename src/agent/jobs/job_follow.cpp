@@ -290,15 +290,19 @@ class Follower {
     }
   }
 
-  /// Sends all present output in the order in which it was written, and then what has no time.
+  /// Sends all present output in the order in which it was written, and then what has no time. It
+  /// does not go on with a rank that writes as fast as it reads.
   void drain_by_time() {
-    for (auto& [key, source] : sources_)
+    std::vector<std::pair<LogSource*, std::uint64_t>> ends;
+    for (auto& [key, source] : sources_) {
       source.load_times();
+      ends.emplace_back(&source, source.size());
+    }
     for (;;) {
       LogSource* next = nullptr;
-      for (auto& [key, source] : sources_)
-        if (source.has_more() && (next == nullptr || time_of(source) < time_of(*next)))
-          next = &source;
+      for (const auto& [source, end] : ends)
+        if (source->offset() < end && (next == nullptr || time_of(*source) < time_of(*next)))
+          next = source;
       if (next == nullptr || !pump(*next)) return;
       renew();
     }

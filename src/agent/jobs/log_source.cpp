@@ -96,6 +96,10 @@ std::optional<std::int64_t> LogSource::time_here() const {
   return found->time;
 }
 
+std::uint64_t LogSource::size() const {
+  return log_size(file_);
+}
+
 bool LogSource::has_more() const {
   struct stat about {};
   return ::fstat(file_.get(), &about) == 0 && static_cast<std::uint64_t>(about.st_size) > offset_;

@@ -41,6 +41,7 @@ class LogSource {
   void start_at_time(std::int64_t time);
   /// Returns when the byte at the offset was written; absent if this is not known.
   std::optional<std::int64_t> time_here() const;
+  std::uint64_t size() const;  ///< Returns the size of the log now.
   /// Returns true if there are bytes behind the offset.
   bool has_more() const;
 

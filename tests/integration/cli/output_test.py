@@ -3,6 +3,7 @@ width and kind, and nothing of a node that steers them.
 """
 
 import fcntl
+import itertools
 import json
 import os
 import pathlib
@@ -119,6 +120,46 @@ def test_a_line_of_megabytes_is_one_line_beside_those_of_others(user):
         assert_equal([len(line) for line in lines], [0, size + 4, size + 4])
         for line in lines[1:]:
             assert_true(line == f"[{line[1]}] " + line[1] * size, "a line has other bytes")
+
+
+COUNTS = """
+import os, sys, time
+time.sleep(0.25 * int(os.environ["RANK"]))
+for i in range(int(sys.argv[1])):
+    print(f"{time.time_ns()} {i}", flush=True)
+    time.sleep(1)
+"""
+
+
+def times_in(text):
+    """Returns the ranks and the times, in seconds, that COUNTS has written as they are shown."""
+    return [
+        (int(rank), int(time) / 1e9)
+        for rank, time in re.findall(r"^\[([0-9])\] ([0-9]+) [0-9]+$", text.decode(), re.M)
+    ]
+
+
+@shared_cluster
+def test_output_that_is_there_already_comes_in_the_order_of_time_and_then_what_comes_live(user):
+    name = user.two_nodes()
+    program = ["python3", "-c", COUNTS, "8"]
+    user.run(*job_words(name, 4, program, "counts", "--oversubscribe", "--detach"))
+    time.sleep(4)
+    followers = [
+        user.start("logs", "counts", "-f"),
+        user.start("attach", "job", "counts"),
+        user.start("logs", "counts", "-f", "-o", "json"),
+    ]
+    readers = [Reader(process.stdout.fileno()) for process in followers]
+    texts = [reader.read(60) for reader in readers]
+    assert_equal([process.wait(30) for process in followers], [0, 0, 0])
+    lines = json.loads(texts.pop())["lines"]
+    shown = [times_in(text) for text in texts]
+    shown.append([(line["rank"], int(line["text"].split()[0]) / 1e9) for line in lines])
+    for one in shown:
+        assert_equal(len(one), 32, f"{one}")
+        late = [times for times in itertools.pairwise(one) if times[1][1] < times[0][1] - 0.2]
+        assert_equal(late, [])
 
 
 @shared_cluster
