@@ -350,12 +350,16 @@ bool Following::is_given_up(const Node& node) const {
 
 bool Following::find_lost() {
   const auto now = SteadyClock::now();
+  const bool is_one_silent = std::ranges::any_of(
+      nodes_, [&](const Node& node) { return is_needed(node) && node.is_broken; });
+  const bool are_gone = is_one_silent && options_.are_nodes_gone && options_.are_nodes_gone();
   for (const Node& node : nodes_) {
     if (!is_needed(node) || !node.is_broken) continue;
     const NodeContact contact{
         .silence = std::chrono::duration_cast<milliseconds>(now - node.heard_at),
         .are_others_ended = news_.have_others_ended(node)};
-    if (is_lost(contact, options_.lost_after)) lost_.push_back({node.ranks.node, node.silence});
+    if (are_gone || is_lost(contact, options_.lost_after))
+      lost_.push_back({node.ranks.node, node.silence});
   }
   return !lost_.empty();
 }

@@ -33,6 +33,9 @@ struct FollowingOptions {
   bool needs_begin = false;  ///< A node on which the supervisor has not begun has no such job.
   /// A node without contact for this long is lost.
   std::chrono::milliseconds lost_after = kLostAfter;
+  /// Called when a node does not answer, before it is asked again. Returns true if nodes of the job
+  /// are gone for good, as the records have it: one without an answer is lost at once then.
+  std::function<bool()> are_nodes_gone{};
   /// The node that has the supervisor, the only one that may report the job's end unless
   /// `anywhere`. Absent: the first one.
   std::optional<NodeName> supervisor{};

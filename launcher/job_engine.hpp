@@ -32,7 +32,9 @@ struct LogRequest {
   std::optional<std::chrono::milliseconds> since{};  ///< Lines of this time before now.
   bool times = false;  ///< Reports when output was written, and each node's output in that order.
   LogMode mode = LogMode::what_there_is;
-  std::vector<NodeName> left_out{};  ///< Nodes of the job that are not asked.
+  bool backlog_first = false;              ///< That of FollowingOptions.
+  std::vector<NodeName> left_out{};        ///< Nodes of the job that are not asked.
+  std::function<bool()> are_nodes_gone{};  ///< That of FollowingOptions.
 };
 
 /// The result of asking an engine once about a job.
@@ -135,9 +137,10 @@ class JobEngine {
   /// node that has left the cluster.
   virtual std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) = 0;
 
-  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, and for
-  /// one that has left the cluster (not_found), after the others have been read; and for a rank
-  /// that the job does not have (usage).
+  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer or, if the
+  /// job is followed, is lost before the job has ended; and for one that has left the cluster
+  /// (not_found), after the others have been read; and for a rank that the job does not have
+  /// (usage).
   virtual void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
                     JobObserver& observer, const Cancel& cancel) = 0;
 

@@ -34,6 +34,12 @@ constexpr milliseconds kLastWords{5'000};
 constexpr milliseconds kStacks{60'000};  ///< The limit for the stacks of a job that hangs.
 constexpr milliseconds kGlance{2'000};
 
+/// Throws transient for the first node that was lost before the job had ended.
+void require_end(const JobReport& seen) {
+  if (seen.launcher || seen.lost.empty()) return;
+  throw Error(ErrorKind::transient, seen.lost.front().node.value + ": " + seen.lost.front().why);
+}
+
 /// The engine mpirun: ranks on the nodes of the cluster, under a supervisor on the first of them.
 class MpirunEngine final : public JobEngine {
  public:
@@ -153,12 +159,13 @@ class MpirunEngine final : public JobEngine {
     options.tail = request.tail;
     options.since = request.since;
     options.times = request.times;
-    options.backlog_first = true;
-    options.keeps_connections = true;  // What is followed comes over the same ones.
+    options.backlog_first = request.backlog_first;
+    options.keeps_connections = request.backlog_first;  // What is followed comes over the same.
     options.renew_lease = Renewal::no;
     options.lost_after = options_.lost_after;
     options.agent = options_.agent;
     options.supervisor = job.placement.front().node;
+    options.are_nodes_gone = request.are_nodes_gone;
     if (request.rank) options.ranks = std::set<int>{*request.rank};
     const JobMembers members = nodes_.members_of(nodes_with_logs(id, job.placement, request));
     if (!members.placement.empty()) {
@@ -167,7 +174,10 @@ class MpirunEngine final : public JobEngine {
       const bool knows_end = contains(members.placement, *options.supervisor, &NodeRanks::node);
       if (request.mode == LogMode::follow && knows_end) {
         following.run(cancel);
-        if (!cancel.requested()) following.require_answers();
+        if (!cancel.requested()) {
+          following.require_answers();
+          require_end(following.report());
+        }
       } else {
         following.read_all(cancel);
       }

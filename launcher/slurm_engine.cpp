@@ -121,10 +121,7 @@ class SlurmEngine final : public JobEngine {
     }
     if (const auto failure = watch.failure(); failure && !seen.launcher)
       throw failure->during("job " + id);
-    if (!seen.launcher)
-      throw Error(ErrorKind::transient,
-                  "lost contact with " + head_.host.name.value + ": " +
-                      (seen.lost.empty() ? "it does not answer" : seen.lost.front().why));
+    if (!seen.launcher) throw lost_contact(seen);
     auto end = watch.job();
     if (!end) end = job_in_record(*seen.launcher);
     if (!seen.launcher->how.ok()) forget_secrets(id, seen.ranks);
@@ -157,7 +154,8 @@ class SlurmEngine final : public JobEngine {
     options.tail = request.tail;
     options.since = request.since;
     options.times = request.times;
-    options.backlog_first = true;
+    options.backlog_first = request.backlog_first;
+    options.are_nodes_gone = request.are_nodes_gone;
     if (request.rank) options.ranks = std::set<int>{*request.rank};
     LinkedCancel link(cancel);
     Following following(client_, hosts(), spread(job), commands(id), options, observer);
@@ -166,6 +164,8 @@ class SlurmEngine final : public JobEngine {
     following.run(link.both());
     watch.end();
     if (const auto failure = watch.failure()) throw Error(*failure);
+    const JobReport seen = following.report();
+    if (!seen.launcher && !seen.lost.empty()) throw lost_contact(seen);
   }
 
   std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
@@ -174,6 +174,12 @@ class SlurmEngine final : public JobEngine {
   }
 
  private:
+  Error lost_contact(const JobReport& seen) const {
+    return {ErrorKind::transient,
+            "lost contact with " + head_.host.name.value + ": " +
+                (seen.lost.empty() ? "it does not answer" : seen.lost.front().why)};
+  }
+
   std::vector<ssh::Host> hosts() const {
     std::vector<ssh::Host> hosts;
     for (const ClusterNode& node : all_)

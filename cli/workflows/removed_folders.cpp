@@ -25,4 +25,9 @@ std::string text_of_removed_folder(Services& services, const OpenJob& open,
          ", and --keep-jobs of a later job, limit how long it stays";
 }
 
+Error removed_or(Services& services, const OpenJob& open, const Error& e) {
+  const auto nodes = nodes_without_folder(open, e);
+  return nodes.empty() ? e : Error(e.kind(), text_of_removed_folder(services, open, nodes));
+}
+
 }  // namespace fastgpu::cli

@@ -19,4 +19,8 @@ std::vector<NodeName> nodes_without_folder(const OpenJob& open, const Error& e);
 std::string text_of_removed_folder(Services& services, const OpenJob& open,
                                    std::span<const NodeName> nodes);
 
+/// Returns an error with this text if `e` reports nodes that lack the folder of an ended job; else
+/// `e`.
+Error removed_or(Services& services, const OpenJob& open, const Error& e);
+
 }  // namespace fastgpu::cli

@@ -478,6 +478,31 @@ TEST_CASE("a first node that is not reached any more is lost, with the reason") 
   CHECK(following.report().lost.front().why == silence.what());
 }
 
+TEST_CASE("a node that does not answer is lost at once if the records have it that it is gone") {
+  FollowedJob world("", "");
+  world.failures.insert({"n-0", Error(ErrorKind::timeout, "n-0: no route to host")});
+  FollowingOptions options;
+  options.lost_after = std::chrono::hours(1);
+  int asked = 0;
+  options.are_nodes_gone = [&asked] { return ++asked > 1; };
+  const Cancel never;
+  SUBCASE("by a follower") {
+    Following following = world.following(options);
+    following.run(never);
+    CHECK(following.report().lost.size() == 1);
+  }
+  SUBCASE("by a reader of logs, which says so") {
+    const LogRequest request{.mode = LogMode::follow, .are_nodes_gone = options.are_nodes_gone};
+    const Error e = failure_of([&] {
+      engine_of(world)->logs("train-1", record_of(world, Leftovers::ended), request, world.seen,
+                             never);
+    });
+    CHECK(e.kind() == ErrorKind::transient);
+    CHECK(std::string(e.what()) == "n-0: n-0: no route to host");
+  }
+  CHECK(asked == 2);
+}
+
 TEST_CASE("statuses of any length are kept short") {
   agent::RankEnd end;
   end.reason = std::string(10'000, 'x');

@@ -8,6 +8,7 @@
 #include "cli/commands/show/job_views.hpp"
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/removed_folders.hpp"
 #include "launcher/linked_cancel.hpp"
 #include "launcher/process_names.hpp"
 #include "state/words.hpp"
@@ -128,8 +129,9 @@ std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
 
 Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
                   const Error& error) {
+  if (launcher::has_ended(open.job)) return removed_or(context, open, error);
   if (!goes_on_without_us(open, on_cancel)) return error;
-  if (on_cancel == launcher::OnCancel::stop_job && !launcher::has_ended(open.job)) {
+  if (on_cancel == launcher::OnCancel::stop_job) {
     state::Job job = open.job;
     launcher::JobRecord record = *job.record;
     record.spec.presence = launcher::Presence::detached;
@@ -151,6 +153,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
   launcher::FollowingOptions options;
   options.data = request.output;
   options.backlog_first = request.sorts_backlog;
+  options.are_nodes_gone = [&] { return outcome_of_lost_nodes(context, open.job).has_value(); };
   options.tail = request.tail;
   options.input = request.input;
   options.input_to = open.record.spec.input;

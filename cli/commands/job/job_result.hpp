@@ -27,7 +27,8 @@ struct FollowOptions {
 
 /// Returns the failure of a command that could not follow its job any more. A job that goes on is
 /// recorded as one that does so without this process, and the failure names the commands that reach
-/// it. `on_cancel` is that of the following. A job of mpirun that was to be stopped ends by itself.
+/// it. That of a job that had ended before names the nodes that lack its folder, if some do.
+/// `on_cancel` is that of the following. A job of mpirun that was to be stopped ends by itself.
 Error left_behind(Context& context, const OpenJob& open, launcher::OnCancel on_cancel,
                   const Error& error);
 

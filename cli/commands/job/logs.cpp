@@ -39,13 +39,15 @@ LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
   return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
 }
 
-/// Returns the reason why a job has no logs on some nodes: they do not run, or the folder of a job
-/// that has ended was removed there. Returns any other error as it is.
-Error removed_or(Context& context, const OpenJob& open, const Error& e) {
-  if (e.kind() == ErrorKind::transient)
-    if (const auto absence = absence_of_nodes(context, open)) return *absence;
-  const auto nodes = nodes_without_folder(open, e);
-  return nodes.empty() ? e : Error(e.kind(), text_of_removed_folder(context, open, nodes));
+/// Returns the reason why a job has no logs on some nodes: they are gone and the job with them,
+/// they do not run, or the folder of a job that has ended was removed there. Returns any other
+/// error as it is.
+Error cause_or(Context& context, const OpenJob& open, const Error& e) {
+  if (e.kind() != ErrorKind::transient) return removed_or(context, open, e);
+  if (!launcher::has_ended(open.job))
+    if (const auto lost = outcome_of_lost_nodes(context, open.job))
+      return {ErrorKind::remote, "job " + open.job.id + " is lost: " + lost->reason};
+  return absence_of_nodes(context, open).value_or(e);
 }
 
 /// Reads the logs. Nodes that have another machine since the job ran there are not asked: throws
@@ -53,6 +55,7 @@ Error removed_or(Context& context, const OpenJob& open, const Error& e) {
 void read_logs(Context& context, const OpenJob& open, launcher::JobEngine& engine,
                launcher::LogRequest request, launcher::JobObserver& observer) {
   request.left_out = nodes_with_another_machine(context, open);
+  request.are_nodes_gone = [&] { return outcome_of_lost_nodes(context, open.job).has_value(); };
   if (request.rank)
     std::erase_if(request.left_out, [&](const NodeName& node) {
       return node != launcher::node_of(open.record.placement, *request.rank);
@@ -112,7 +115,7 @@ int show_log_document(Context& context, OpenJob& open, const JobOptions& options
     merged.finish();
   } catch (const Error& e) {
     merged.finish();
-    const Error reason = removed_or(context, open, e);
+    const Error reason = cause_or(context, open, e);
     document.finish(&reason);
     if (document.closed()) return 0;
     throw Error(reason);
@@ -153,7 +156,8 @@ int run_logs(Context& context, const JobOptions& options) {
       .tail = tail_of(options),
       .since = options.since,
       .times = options.timestamps || context.ui().wants_document(),
-      .mode = is_live ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
+      .mode = is_live ? launcher::LogMode::follow : launcher::LogMode::what_there_is,
+      .backlog_first = is_live};
   if (context.ui().wants_document()) return show_log_document(context, open, options, request);
   const RankLabels labels = labels_for(open, options);
   JobOutput output(context, labels, open.record.spec);
@@ -163,6 +167,7 @@ int run_logs(Context& context, const JobOptions& options) {
                       merging_for(request));
   const bool is_sorted = options.fold || labels != RankLabels::none;
   request.times = request.times || (is_sorted && !is_live);
+  request.backlog_first = is_live && is_sorted;
   try {
     read_all_runs(context, open, request,
                   is_sorted ? static_cast<launcher::JobObserver&>(merged) : output, [&] {
@@ -176,7 +181,7 @@ int run_logs(Context& context, const JobOptions& options) {
     folded.finish();
     output.finish(LauncherWords::dropped);
     if (output.closed()) return 0;
-    throw Error(removed_or(context, open, e));
+    throw Error(cause_or(context, open, e));
   }
   output.finish(words_for(open, options));
   return output.exit_code_after(0);

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -124,6 +125,32 @@ def test_a_job_whose_cluster_is_deleted_is_ended_and_reported(user):
     assert_equal(json.loads(user.run("report", "lost", "-o", "json").out)["job"]["state"], "lost")
     user.refused(["logs", "failed"], 6, "the cluster of job failed-1 is deleted")
     user.refused(["get", "jobs", "-c", name], 5, name)
+
+
+def test_commands_that_follow_a_job_end_soon_with_its_cluster(user):
+    name = user.two_nodes()
+    program = ["sh", "-c", "echo begins; sleep 600"]
+    user.run(*job_words(name, 2, program, "goes", "--detach"))
+    commands = {
+        "logs": user.start("logs", "goes", "-f"),
+        "attach": user.start("attach", "job", "goes"),
+        "run": user.start(*job_words(name, 2, program, "ours", "--share")),
+    }
+    for words, process in commands.items():
+        assert_in(b"begins", process.stdout.readline(), words)
+    user.run("delete", "cluster", name, "--yes")
+    user.made = False
+    deleted = time.monotonic()
+    for words, process in commands.items():
+        _, err = process.communicate(timeout=60)
+        took = time.monotonic() - deleted
+        print(f"   {words} ended {took:.1f} s after its cluster", flush=True)
+        job = "ours-1" if words == "run" else "goes-1"
+        assert_true(
+            re.search(f"job {job} (is )?lost: its cluster was deleted", err.decode()), err.decode()
+        )
+        assert_equal(process.returncode, 1, words)
+        assert_less(took, 15)
 
 
 @shared_cluster

@@ -77,6 +77,8 @@ def test_a_job_whose_folder_was_removed_names_all_nodes_that_lack_it(user):
         report = json.loads(user.run("report", "tidied", "-o", "json").out)
         assert_equal(len(report["missing"]), 1, report["missing"])
         assert_true(report["missing"][0].startswith(said), report["missing"])
+    said = f"error: job tidied-1 has ended, and its folder was removed from {name}-"
+    assert_not_in("goes on", user.refused(["attach", "job", "tidied"], 5, said).err)
 
 
 # Prints the processor time of its parent, the agent that runs the rank, in nanoseconds.
