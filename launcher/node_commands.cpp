@@ -28,6 +28,13 @@ void append_torchrun(std::vector<std::string>& words, const JobSpec& spec) {
   if (!python.empty()) words.insert(words.end(), {"--torchrun-python", python});
 }
 
+/// Returns true if each rank looks for the program, which has no slash, in the PATH of a login to
+/// its node.
+bool is_in_path_of_login(const JobSpec& spec) {
+  return spec.launcher != Launcher::torchrun && spec.argv.front().find('/') == std::string::npos &&
+         !spec.used_environment && !process::variable(spec.environment, "PATH");
+}
+
 std::string tidy_word(const Retention& retention) {
   return std::to_string(retention.count) + ":" + std::to_string(retention.age.count());
 }
@@ -74,6 +81,7 @@ std::string NodeCommands::trial_facts(const JobSpec& spec) const {
   const bool is_made_by_us = spec.directory.empty() && !spec.sync.empty();
   if (!is_made_by_us)
     words.insert(words.end(), {"--workdir", spec.directory, "--program", spec.argv.front()});
+  if (is_in_path_of_login(spec)) words.insert(words.end(), {"--in-path", spec.argv.front()});
   return call(std::move(words));
 }
 

@@ -128,8 +128,16 @@ void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {
   facts.rdma_ports = std::move(devices.ports);
 }
 
+/// Throws not_found or denied if a rank with the PATH of a login would not find a program of this
+/// name, which has no slash. A launcher has its own directory in that PATH, too.
+void check_is_found(const std::string& name, const std::string& launcher) {
+  const char* const login = ::getenv("PATH");
+  const std::string beside = std::filesystem::path(launcher).parent_path().string();
+  process::find_program(name, (login != nullptr ? login : "") + (":" + beside));
+}
+
 /// Throws not_found or denied if a rank could not enter the directory or run the program. A program
-/// without a slash is not checked, because the rank's PATH is not known here.
+/// without a slash is not checked.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored)) {
@@ -155,6 +163,7 @@ int run_facts(Arguments arguments) {
   const auto torchrun_python = options.take_value("--torchrun-python");
   const auto directory = options.take_value("--workdir");
   const auto program = options.take_value("--program");
+  const auto found_in_path = options.take_value("--in-path");
   const std::filesystem::path root = options.take_value("--root").value_or("/");
   options.expect_end();
   if (directory) check_can_run(below_home(*directory), program.value_or(""));
@@ -181,6 +190,7 @@ int run_facts(Arguments arguments) {
   find_rdma(root, facts);
   facts.npus = npu_devices(root);
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
+  if (found_in_path) check_is_found(*found_in_path, facts.mpirun);
   if (torchrun_path) {
     const char* const own = ::getenv("PATH");
     const bool is_own = torchrun_path->empty() && own != nullptr;

@@ -50,7 +50,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"libraries", "", run_libraries},
     Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
     Subcommand{"facts",
-               "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]] [--root DIR]",
+               "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]] [--in-path NAME] "
+               "[--root DIR]",
                run_facts},
     Subcommand{"topology", "", run_topology},
     Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS[,MTU]...]", run_reach_nodes},

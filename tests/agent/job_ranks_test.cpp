@@ -451,6 +451,10 @@ TEST_CASE("facts fail where a rank could not start") {
   const auto file = run_agent(home, {"facts", "--workdir", "work/data", "--program", "true"});
   CHECK(file.status.code == 127);
   CHECK(file.err.ends_with("work/data is not a directory\n"));
+  CHECK(run_agent(home, {"facts", "--in-path", "sh"}).status.ok());
+  const auto lacking = run_agent(home, {"facts", "--in-path", "nosuchprog"});
+  CHECK(lacking.status.code == 127);
+  CHECK(lacking.err == "nosuchprog: No such file or directory\n");
 }
 
 TEST_SUITE_END();

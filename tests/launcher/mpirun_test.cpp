@@ -356,6 +356,27 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(said.ends_with("openmpi-bin)"));
 }
 
+TEST_CASE("a program without a slash is tried where a login has its PATH, and nowhere else") {
+  const auto is_tried = [](const JobSpec& spec) {
+    return kCommands.trial_facts(spec).find("--in-path " + spec.argv.front()) != std::string::npos;
+  };
+  JobSpec spec = request().spec;
+  spec.argv = {"train", "--fast"};
+  CHECK(is_tried(spec));
+  JobSpec other = spec;
+  other.argv = {"./train"};
+  CHECK_FALSE(is_tried(other));
+  other = spec;
+  other.launcher = Launcher::torchrun;
+  CHECK_FALSE(is_tried(other));
+  other = spec;
+  other.environment = {"A=b", "PATH=/opt/p/bin"};
+  CHECK_FALSE(is_tried(other));
+  other = spec;
+  other.used_environment = {.name = "torch", .prefix = "/opt/envs"};
+  CHECK_FALSE(is_tried(other));
+}
+
 TEST_CASE("a node without torchrun is named, if the job is started by it") {
   std::vector<agent::JobNodeFacts> both = {facts(), facts()};
   both[1].has_torchrun = false;

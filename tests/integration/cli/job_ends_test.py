@@ -399,6 +399,12 @@ def test_a_program_that_is_here_alone_is_advised_about(user):
     name = user.two_nodes()
     done = user.run(*job_words(name, 1, ["echo hello"], "words"), code=127)
     assert_in("write its words apart (-- echo ...)", done.err)
+    lacking = f"error: {name}-0: nosuchprog: No such file or directory"
+    for more in ([], ["--launcher", "plain"]):
+        words = job_words(name, 2, ["nosuchprog"], "lacks", "--dry-run", *more)
+        assert_in(lacking, user.run(*words, code=127).err)
+    # The job decides then where its programs are.
+    user.run(*job_words(name, 2, ["nosuchprog"], "sets", "--dry-run", "-e", "PATH=/opt/bin"))
     source = user.folder / "source"
     source.mkdir()
     (source / "train.sh").write_text("#!/bin/sh\necho trained\n")
