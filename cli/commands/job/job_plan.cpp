@@ -67,9 +67,17 @@ void show_drawing(Context& context, const RemoteTarget& target, const NewJob& pl
   for (const launcher::HeldParts& parts : held)
     drawn.push_back({"job " + parts.job, parts.node, parts.cpus, parts.gpus});
   context.ui().data(launcher::draw_placement(planned.record.placement, target.topologies, drawn));
-  if (!planned.turn.waits_for.empty())
-    context.ui().note("the job would wait for " + words_for(planned.turn) +
-                      ", and its ranks get their cores and GPUs when it begins");
+}
+
+/// Notes the jobs that the job would wait for, and what may differ from the plan after that.
+void show_wait(Context& context, const RemoteTarget& target, const NewJob& planned) {
+  if (planned.turn.waits_for.empty()) return;
+  std::string later;
+  if (!target.topologies.empty())
+    later = ", and its ranks get their cores and GPUs when it begins";
+  else if (planned.record.choice)
+    later = ", and begins on the nodes that become free first";
+  context.ui().note("the job would wait for " + words_for(planned.turn) + later);
 }
 
 }  // namespace
@@ -101,6 +109,7 @@ int show_job_plan(Context& context, const RemoteTarget& target, const launcher::
   else
     context.ui().data(is_manifest ? to_yaml(view.root["manifest"]) : trial.text);
   if (context.ui().for_people()) show_drawing(context, target, planned, held);
+  show_wait(context, target, planned);
   if (!trial.note.empty()) context.ui().note(trial.note);
   if (array)
     context.ui().note("an array of " + counted(array->elements.size(), "job") + ", at most " +
