@@ -45,7 +45,7 @@ View view_of(const std::vector<ChangeResult>& results, std::string_view kind,
 }
 
 /// Returns what an operation affects: "3 nodes; 1 job runs on it: train-1".
-std::string what_goes(const Nodes& nodes, const std::vector<std::string>& jobs) {
+std::string what_goes(const Nodes& nodes, const UnfinishedJobs& jobs) {
   return counted(nodes.size(), "node") + (jobs.empty() ? "" : "; " + jobs_text(jobs));
 }
 
@@ -125,9 +125,13 @@ void add_steps(std::vector<std::string>& steps, const std::string& what, const N
 }
 
 void add_job_steps(Context& context, std::vector<std::string>& steps, const state::Cluster& cluster,
-                   const Nodes& nodes) {
-  for (const std::string& job : running_jobs(context, cluster, nodes, JobSource::record))
+                   const Nodes& nodes, QueuedJobs queued) {
+  const UnfinishedJobs jobs = jobs_on(context, cluster, nodes, JobSource::record);
+  for (const std::string& job : jobs.running)
     steps.push_back("end job " + job + ", which is on record as running");
+  if (queued == QueuedJobs::stay) return;
+  for (const std::string& job : jobs.queued)
+    steps.push_back("end job " + job + ", which waits in the queue");
 }
 
 void add_bake_steps(Context& context, std::vector<std::string>& steps,
@@ -157,7 +161,7 @@ std::vector<Affected> affected_by(Context& context, const Names& names) {
   std::vector<Affected> all;
   for (const state::Cluster& cluster : known_clusters(context, names)) {
     Nodes nodes = context.store().nodes(cluster.id);
-    auto jobs = running_jobs(context, cluster, nodes, JobSource::nodes);
+    auto jobs = jobs_on(context, cluster, nodes, JobSource::nodes);
     all.push_back({cluster, std::move(nodes), std::move(jobs)});
   }
   return all;

@@ -1,6 +1,7 @@
 // The common part of start, stop, rename, scale and delete: operations on clusters that exist.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,9 +53,12 @@ int for_each_cluster(Context& context, const Names& names, std::string_view kind
 
 /// Adds a step "<what> <node>" for each node.
 void add_steps(std::vector<std::string>& steps, const std::string& what, const Nodes& nodes);
-/// Adds the end of each job that is on record as running on `nodes`.
+/// The effect of an operation on jobs that wait for nodes.
+enum class QueuedJobs : std::uint8_t { end, stay };
+
+/// Adds the end of each job that is on record as running on `nodes`, or waits for them and ends.
 void add_job_steps(Context& context, std::vector<std::string>& steps, const state::Cluster& cluster,
-                   const Nodes& nodes);
+                   const Nodes& nodes, QueuedJobs queued);
 
 /// Adds the restoration of each of `nodes` of which an image is being made.
 void add_bake_steps(Context& context, std::vector<std::string>& steps,
@@ -65,11 +69,11 @@ Nodes in_state(const Nodes& nodes, state::NodeState state);
 /// Suggests the commands that give new nodes the environments of the others.
 void show_environments_to_bring(Context& context, const state::Cluster& cluster);
 
-/// A cluster that an operation affects, with its nodes and its running jobs.
+/// A cluster that an operation affects, with its nodes and its unfinished jobs.
 struct Affected {
   state::Cluster cluster;
   Nodes nodes;
-  std::vector<std::string> jobs;
+  UnfinishedJobs jobs;
 };
 std::vector<Affected> affected_by(Context& context, const Names& names);
 

@@ -78,7 +78,7 @@ int plan_delete(Context& context, const Names& names) {
     const state::Cluster cluster = find_cluster(context, name);
     provision::check_may_delete(context.tools(), cluster.name);
     const Nodes nodes = context.store().nodes(cluster.id);
-    add_job_steps(context, steps, cluster, nodes);
+    add_job_steps(context, steps, cluster, nodes, QueuedJobs::end);
     add_steps(steps, "delete node", nodes);
     steps.push_back("delete shared resources and the record of cluster " + name);
   }

@@ -84,15 +84,15 @@ bool may_use(const state::Job& job,
   return true;
 }
 
-/// Returns the ids of those of `jobs` that are still unfinished and on the nodes.
-std::vector<std::string> ids_of_running(Context& context, const std::vector<state::Node>& nodes,
-                                        JobSource source, const std::vector<state::Job>& jobs) {
-  std::vector<std::string> ids;
+/// Returns those of `jobs` that are still unfinished and on the nodes, as they are now.
+std::vector<state::Job> still_on(Context& context, const std::vector<state::Node>& nodes,
+                                 JobSource source, const std::vector<state::Job>& jobs) {
+  std::vector<state::Job> found;
   for (const state::Job& job : jobs) {
-    const state::Job now = source == JobSource::nodes ? asked(context, job) : job;
-    if (!launcher::has_ended(now) && is_on(now, nodes)) ids.push_back(job.id);
+    state::Job now = source == JobSource::nodes ? asked(context, job) : job;
+    if (!launcher::has_ended(now) && is_on(now, nodes)) found.push_back(std::move(now));
   }
-  return ids;
+  return found;
 }
 
 /// Returns "a-1, b-1": the first few, and "..." for more.
@@ -101,6 +101,14 @@ std::string first_of(const std::vector<std::string>& jobs) {
   for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
     append_item(names, jobs[i]);
   return names + (jobs.size() > kMostNamed ? ", ..." : "");
+}
+
+/// Returns "2 jobs run on it: a-1, b-1", with the verb for one job or for several; "" without jobs.
+std::string counted_text(const std::vector<std::string>& jobs, const char* one_does,
+                         const char* several_do) {
+  if (jobs.empty()) return {};
+  return counted(jobs.size(), "job") + " " + (jobs.size() == 1 ? one_does : several_do) +
+         " it: " + first_of(jobs);
 }
 
 /// Calls `write`, which changes the record. If the disk is full, the record stays: a later look at
@@ -179,13 +187,15 @@ std::vector<std::pair<std::string, std::string>> end_work_on(
 
 }  // namespace
 
-std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
-                                      const std::vector<state::Node>& nodes, JobSource source) {
-  std::vector<std::string> ids =
-      ids_of_running(context, nodes, source, unfinished_jobs(context, cluster, nodes));
+UnfinishedJobs jobs_on(Context& context, const state::Cluster& cluster,
+                       const std::vector<state::Node>& nodes, JobSource source) {
+  UnfinishedJobs found;
+  const std::vector<state::Job> unfinished = unfinished_jobs(context, cluster, nodes);
+  for (const state::Job& job : still_on(context, nodes, source, unfinished))
+    (job.state == state::JobState::queued ? found.queued : found.running).push_back(job.id);
   for (const auto& [id, work] : end_work_on(context, cluster, nodes))
-    ids.push_back(id + " (" + work + ")");
-  return ids;
+    found.running.push_back(id + " (" + work + ")");
+  return found;
 }
 
 std::vector<std::string> jobs_using(
@@ -193,7 +203,10 @@ std::vector<std::string> jobs_using(
     const std::function<bool(const state::UsedEnvironment&)>& is_meant) {
   std::vector<state::Job> jobs = unfinished_jobs(context, cluster, nodes);
   std::erase_if(jobs, [&](const state::Job& job) { return !may_use(job, is_meant); });
-  return ids_of_running(context, nodes, JobSource::nodes, jobs);
+  std::vector<std::string> ids;
+  for (const state::Job& job : still_on(context, nodes, JobSource::nodes, jobs))
+    ids.push_back(job.id);
+  return ids;
 }
 
 void refuse_while_used(const std::vector<std::string>& jobs, const std::string& what) {
@@ -206,10 +219,11 @@ void refuse_while_used(const std::vector<std::string>& jobs, const std::string& 
                   "` ends " + (is_one ? "it" : "them"));
 }
 
-std::string jobs_text(const std::vector<std::string>& jobs) {
-  if (jobs.empty()) return {};
-  return counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ") +
-         first_of(jobs);
+std::string jobs_text(const UnfinishedJobs& jobs) {
+  std::string text = counted_text(jobs.running, "runs on", "run on");
+  const std::string waiting = counted_text(jobs.queued, "waits for", "wait for");
+  if (!waiting.empty()) append_item(text, waiting, "; ");
+  return text;
 }
 
 void stop_leaving_jobs(Context& context, const state::Cluster& cluster,

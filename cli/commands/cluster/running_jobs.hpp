@@ -14,10 +14,17 @@ enum class JobSource : std::uint8_t {
   record,  ///< Reads only the record, and changes nothing.
 };
 
-/// Returns the ids of the cluster's unfinished jobs on `nodes`, the oldest first, and of those
-/// whose outputs are being copied here, which their texts say.
-std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
-                                      const std::vector<state::Node>& nodes, JobSource source);
+/// The ids of unfinished jobs, the oldest first.
+struct UnfinishedJobs {
+  std::vector<std::string> running;  ///< The text of one whose outputs are being copied says so.
+  std::vector<std::string> queued;
+
+  bool empty() const noexcept { return running.empty() && queued.empty(); }
+};
+
+/// Returns the cluster's unfinished jobs on `nodes`, and those whose outputs are being copied here.
+UnfinishedJobs jobs_on(Context& context, const state::Cluster& cluster,
+                       const std::vector<state::Node>& nodes, JobSource source);
 
 /// Returns the ids of the cluster's unfinished jobs on `nodes` that use an environment for which
 /// `is_meant` returns true: they run in it, or wait to. Asks the nodes as JobSource::nodes does.
@@ -30,9 +37,9 @@ std::vector<std::string> jobs_using(
 /// that wait for them or end them. `what` is what they use.
 void refuse_while_used(const std::vector<std::string>& jobs, const std::string& what);
 
-/// Returns "2 jobs run on it: train-1, train-2"; "" without jobs. Names only the first few of many
-/// jobs.
-std::string jobs_text(const std::vector<std::string>& jobs);
+/// Returns "2 jobs run on it: train-1, train-2; 1 job waits for it: train-3"; "" without jobs.
+/// Names only the first few of many jobs.
+std::string jobs_text(const UnfinishedJobs& jobs);
 
 /// Stops the unfinished jobs that have ranks on the nodes `leaving`, or were given to Slurm by one
 /// of them, on all of their nodes, and records that they are cancelled because of `why`. Jobs that

@@ -40,7 +40,7 @@ void show_cost_of_more(Context& context, const state::Cluster& cluster, int coun
 int plan_scale(Context& context, const ClusterName& name, std::size_t wanted) {
   const auto scaling = provision::plan_scale(context.tools(), name, static_cast<int>(wanted));
   std::vector<std::string> steps;
-  add_job_steps(context, steps, scaling.cluster, scaling.removed);
+  add_job_steps(context, steps, scaling.cluster, scaling.removed, QueuedJobs::end);
   add_bake_steps(context, steps, scaling.cluster, scaling.removed);
   add_steps(steps, "delete node", scaling.removed);
   add_steps(steps, "create node", scaling.added);
@@ -53,7 +53,7 @@ bool may_remove(Context& context, const ChangeOptions& options, const state::Clu
                 std::size_t wanted) {
   if (has_consent(context, options.yes)) return true;
   const Nodes nodes = last_nodes(context.store().nodes(cluster.id), wanted);
-  const std::string jobs = jobs_text(running_jobs(context, cluster, nodes, JobSource::nodes));
+  const std::string jobs = jobs_text(jobs_on(context, cluster, nodes, JobSource::nodes));
   if (consents(context, options.yes,
                "Delete the last " + counted(nodes.size(), "node") + " of cluster " + options.name +
                    (jobs.empty() ? "" : " (" + jobs + ")") + "?"))

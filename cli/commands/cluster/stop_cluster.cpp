@@ -20,7 +20,7 @@ int plan_stop(Context& context, const Names& names) {
     const auto view =
         provision::look_before_change(context.tools(), find_cluster(context, name).name);
     const Nodes running = in_state(view.nodes, state::NodeState::running);
-    add_job_steps(context, steps, view.cluster, running);
+    add_job_steps(context, steps, view.cluster, running, QueuedJobs::stay);
     add_bake_steps(context, steps, view.cluster, running);
     add_steps(steps, "stop node", running);
   }
@@ -32,7 +32,7 @@ int plan_stop(Context& context, const Names& names) {
 bool may_stop(Context& context, const ChangeOptions& options, const Names& names) {
   if (has_consent(context, options.yes)) return true;
   const auto affected = affected_by(context, names);
-  if (std::ranges::all_of(affected, [](const Affected& one) { return one.jobs.empty(); }))
+  if (std::ranges::all_of(affected, [](const Affected& one) { return one.jobs.running.empty(); }))
     return true;
   if (consents(context, options.yes, question_of("Stop", affected))) return true;
   context.ui().note("nothing stopped");

@@ -66,7 +66,10 @@ std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& opt
       if (!seen.insert(job.id).second) continue;
       if (!launcher::has_ended(job))
         throw Error(ErrorKind::conflict,
-                    "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
+                    "job " + job.id +
+                        (job.state == state::JobState::queued ? " waits in the queue: cancel"
+                                                              : " is running: stop") +
+                        " it first: fastgpu cancel job " + job.id);
       if (const std::string work = end_work_to_come(context, job); !work.empty())
         throw Error(ErrorKind::conflict, "job " + job.id + " has ended, and " + work +
                                              ": wait for that first: fastgpu wait job " + job.id);

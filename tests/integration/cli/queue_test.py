@@ -60,9 +60,22 @@ def test_jobs_wait_for_slots_in_their_order(user):
     detached(user, f"{name}/0", "urgent", 1, ["sh", "-c", order], "--priority", "5")
     for job in ("first", "second", "urgent"):
         assert_equal(state_of(user, f"{job}-1"), "queued")
+    waits = "job first-1 waits in the queue: cancel it first: fastgpu cancel job first-1"
+    user.refused(["delete", "job", "first", "--yes"], 6, waits)
+    counted = "1 job runs on it: holds-1; 3 jobs wait for it: first-1, second-1, urgent-1"
+    user.refused(["stop", "cluster", name], 2, counted)
+    for verb in ("stop", "delete"):  # They outlive a stop.
+        steps = json.loads(user.run(verb, "cluster", name, "--dry-run", "-o", "json").out)["steps"]
+        ends = "end job first-1, which waits in the queue" in steps
+        assert_equal(ends, verb == "delete", steps)
     user.refused(["logs", "first"], 6, "queued")
     shown = json.loads(user.run(*job_words(name, 1, ["true"], "--dry-run", "-o", "json")).out)
     assert_in("holds-1", shown["waits_for"])
+    plan = user.run(*job_words(name, 1, ["true"], "--dry-run")).err
+    waits = "the job would wait for urgent-1, second-1, first-1, holds-1"
+    assert_in(f"{waits}, and begins on the nodes that become free first\n", plan)
+    plan = user.run(*job_words(name, 1, ["true"], "--dry-run", "--share")).err
+    assert_not_in("would wait", plan)
     done = user.run(*job_words(name, 2, ["echo", "beside"], "shares", "--share"))
     assert_in(b"beside", done.out)
     user.run("cancel", "job", "holds")

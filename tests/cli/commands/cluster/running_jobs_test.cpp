@@ -107,10 +107,10 @@ class Lab {
   }
 
   /// Returns the jobs that are named before the last hosts go, from this index on.
-  std::vector<std::string> named_from(int first, JobSource source) {
+  UnfinishedJobs named_from(int first, JobSource source) {
     std::vector<state::Node> nodes = context.store().nodes(cluster.id);
     nodes.erase(nodes.begin(), nodes.begin() + first);
-    return running_jobs(context, cluster, nodes, source);
+    return jobs_on(context, cluster, nodes, source);
   }
 
   /// Stops the jobs of the last hosts, from this index on.
@@ -187,7 +187,7 @@ TEST_CASE("a job in Slurm with ranks on a host that leaves is stopped where it w
   const state::Job job = lab.add_slurm_job("train", "");
   SUBCASE("Slurm names the host") {
     lab.context.slurm_nodes = "two,three";
-    CHECK(lab.named_from(2, JobSource::nodes).size() == 1);
+    CHECK(lab.named_from(2, JobSource::nodes).running.size() == 1);
     lab.stop_jobs_from(2);
     CHECK(lab.was_asked("one", " sh cancel "));
     CHECK(lab.now(job).state == JobState::cancelled);
@@ -207,7 +207,7 @@ TEST_CASE("the record alone names a job in Slurm by the nodes that it had") {
   lab.add_slurm_job("old", "one,two");
   const state::Job other = lab.add_slurm_job("other", "three");
   const state::Job unknown = lab.add_slurm_job("unknown", "");
-  CHECK(lab.named_from(2, JobSource::record) == std::vector{other.id, unknown.id});
+  CHECK(lab.named_from(2, JobSource::record).running == std::vector{other.id, unknown.id});
   CHECK(lab.context.asked.empty());
 }
 
@@ -217,6 +217,19 @@ TEST_CASE("jobs on machines that go with their nodes are left to them") {
   lab.stop_jobs_from(0);
   CHECK(lab.context.asked.empty());
   CHECK(lab.now(job).state == JobState::running);
+}
+
+TEST_CASE("jobs that run on nodes are counted by themselves, and so are those that wait") {
+  Lab lab("static");
+  CHECK(jobs_text(lab.named_from(0, JobSource::record)).empty());
+  lab.add_job("runs", {"one", "two"});
+  const std::string runs = "1 job runs on it: runs-1";
+  CHECK(jobs_text(lab.named_from(0, JobSource::record)) == runs);
+  lab.add_job("first", {"one"}, JobState::queued);
+  CHECK(jobs_text(lab.named_from(0, JobSource::record)) == runs + "; 1 job waits for it: first-1");
+  lab.add_job("second", {"two"}, JobState::queued);
+  CHECK(jobs_text(lab.named_from(0, JobSource::record)) ==
+        runs + "; 2 jobs wait for it: first-1, second-1");
 }
 
 TEST_CASE("an environment is used by the unfinished jobs on these hosts that run in it") {
