@@ -209,7 +209,7 @@ constexpr std::array kCommands = {
         "Finds the cluster by the tags of its machines, and verifies the head node by the "
         "fingerprint in them. From then on this machine manages the cluster; the other one can "
         "still use it, and take it back the same way."},
-    CliCommand{"cancel", "job", Topic::jobs, Effect::changes, "Stop a job on all of its nodes",
+    CliCommand{"cancel", "job", Topic::jobs, Effect::changes, "Stop jobs on all of their nodes",
                "fastgpu cancel job train-1", make_cancel_job_command},
     CliCommand{
         "env", "create", Topic::environments, Effect::changes,

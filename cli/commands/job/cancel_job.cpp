@@ -1,5 +1,7 @@
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,12 @@
 
 namespace fastgpu::cli {
 namespace {
+
+struct CancelJobOptions {
+  std::vector<std::string> names;
+  std::string cluster;
+  bool dry_run = false;
+};
 
 /// Shows the job: as a sentence, or as a document.
 int show_job(Context& context, const state::Job& job, const std::string& sentence) {
@@ -88,15 +96,18 @@ bool stop_running(Context& context, OpenJob& open) {
   return !earlier;
 }
 
+std::string earlier_end(const state::Job& job) {
+  return "job " + job.id + " has already ended: " + std::string(state::to_string(job.state));
+}
+
 /// Shows a job that had ended before it was to be stopped.
 int show_earlier_end(Context& context, const state::Job& job) {
-  context.ui().note("job " + job.id +
-                    " has already ended: " + std::string(state::to_string(job.state)));
+  context.ui().note(earlier_end(job));
   if (!context.ui().for_people()) context.ui().show(view_of_one("job", to_json(job), job.id));
   return 0;
 }
 
-int cancel_one(Context& context, const JobOptions& options, const std::string& id) {
+int cancel_one(Context& context, const CancelJobOptions& options, const std::string& id) {
   const state::Job found = find_job(context, id);
   const state::Job job =
       options.dry_run ? refresh_job(context, found) : look_before_stop(context, found);
@@ -111,47 +122,92 @@ int cancel_one(Context& context, const JobOptions& options, const std::string& i
   return show_job(context, open.job, "cancelled job " + open.job.id);
 }
 
-/// Stops the jobs of an array: first those that wait, so that none of them starts meanwhile.
-int cancel_array(Context& context, const JobOptions& options, const std::string& array) {
+/// Stops those of the jobs that have not ended: first those that wait, so that none of them starts
+/// meanwhile. Returns the first failure.
+Outcome<void> stop_all(Context& context, std::vector<state::Job>& jobs) {
+  Outcome<void> first_failure;
+  context.store().atomically([&] {
+    for (state::Job& job : jobs)
+      cancel_queued(context, job);
+  });
+  for (state::Job& job : jobs) {
+    if (launcher::has_ended(job)) continue;
+    const Outcome<void> outcome = attempt([&] {
+      job = look_before_stop(context, job);
+      if (launcher::has_ended(job)) return;
+      OpenJob open = open_job(context, job.id);
+      open.job = job;
+      stop_running(context, open);
+      job = open.job;
+    });
+    if (first_failure.ok()) first_failure = outcome;
+  }
+  return first_failure;
+}
+
+void show_document(Context& context, const std::vector<state::Job>& jobs) {
+  std::vector<JobAndCluster> shown;
+  for (const state::Job& job : jobs) {
+    const auto cluster = context.store().find_cluster(job.cluster);
+    shown.push_back({job, cluster ? cluster->name.value : ""});
+  }
+  context.ui().show(view_of(shown, std::chrono::system_clock::now()));
+}
+
+int cancel_array(Context& context, const CancelJobOptions& options, const std::string& array) {
   std::vector<state::Job> jobs = find_jobs(context, array);
   std::erase_if(jobs, [](const state::Job& job) { return launcher::has_ended(job); });
   Outcome<void> first_failure;
-  if (!options.dry_run) {
-    context.store().atomically([&] {
-      for (state::Job& job : jobs)
-        cancel_queued(context, job);
-    });
-    for (state::Job& job : jobs) {
-      if (launcher::has_ended(job)) continue;
-      const Outcome<void> outcome = attempt([&] {
-        job = look_before_stop(context, job);
-        if (launcher::has_ended(job)) return;
-        OpenJob open = open_job(context, job.id);
-        open.job = job;
-        stop_running(context, open);
-        job = open.job;
-      });
-      if (first_failure.ok()) first_failure = outcome;
-    }
-  }
+  if (!options.dry_run) first_failure = stop_all(context, jobs);
   if (context.ui().for_people()) {
     const std::string what = options.dry_run ? " would be stopped" : " stopped";
     context.ui().note("array " + array + ": " + counted(jobs.size(), "job") + what);
   } else {
-    std::vector<JobAndCluster> shown;
-    for (const state::Job& job : jobs) {
-      const auto cluster = context.store().find_cluster(job.cluster);
-      shown.push_back({job, cluster ? cluster->name.value : ""});
-    }
-    context.ui().show(view_of(shown, std::chrono::system_clock::now()));
+    show_document(context, jobs);
   }
   first_failure.value();
   return 0;
 }
 
-int run_cancel(Context& context, const JobOptions& options) {
-  find_foreign(context, options.job, options.cluster);
-  const std::string id = find_run(context, options.job);
+/// Returns the jobs and those of arrays, each once. Throws not_found before any of them is stopped.
+std::vector<state::Job> jobs_of_names(Context& context, const std::vector<std::string>& names) {
+  std::vector<state::Job> jobs;
+  std::set<std::string> known;
+  for (const std::string& name : names)
+    for (state::Job& job : find_jobs(context, name))
+      if (known.insert(job.id).second) jobs.push_back(std::move(job));
+  return jobs;
+}
+
+int cancel_several(Context& context, const CancelJobOptions& options) {
+  std::vector<state::Job> jobs = jobs_of_names(context, options.names);
+  std::set<std::string> ended;  // By themselves, or before.
+  for (state::Job& job : jobs) {
+    if (options.dry_run) job = refresh_job(context, job);
+    if (launcher::has_ended(job)) ended.insert(job.id);
+  }
+  Outcome<void> first_failure;
+  if (!options.dry_run) first_failure = stop_all(context, jobs);
+  if (!context.ui().for_people()) show_document(context, jobs);
+  for (const state::Job& job : jobs) {
+    if (!context.ui().for_people()) break;
+    const bool is_ours = job.state == state::JobState::cancelled && !ended.contains(job.id);
+    if (is_ours)
+      context.ui().note("cancelled job " + job.id);
+    else if (launcher::has_ended(job))
+      context.ui().note(earlier_end(job));
+    else if (options.dry_run)
+      context.ui().note("job " + job.id + " would be stopped");
+  }
+  first_failure.value();
+  return 0;
+}
+
+int run_cancel(Context& context, const CancelJobOptions& options) {
+  for (const std::string& name : options.names)
+    find_foreign(context, name, options.cluster);
+  if (options.names.size() > 1) return cancel_several(context, options);
+  const std::string id = find_run(context, options.names.front());
   context.set_job(id);
   if (context.store().find_job(id)) return cancel_one(context, options, id);
   return cancel_array(context, options, id);
@@ -160,8 +216,13 @@ int run_cancel(Context& context, const JobOptions& options) {
 }  // namespace
 
 Action make_cancel_job_command(Arguments& arguments) {
-  const auto options = describe_job(arguments);
-  arguments.flag("--dry-run", "Show whether the job runs, without stopping it", options->dry_run);
+  auto options = std::make_shared<CancelJobOptions>();
+  Argument& names = arguments.list(
+      "JOB", "", "Jobs and arrays; a name without a number is its newest run", options->names);
+  names.required = true;
+  names.values = Values::job;
+  describe_foreign(arguments, options->cluster);
+  arguments.flag("--dry-run", "Show whether the jobs run, without stopping them", options->dry_run);
   return [options](Context& context) { return run_cancel(context, *options); };
 }
 

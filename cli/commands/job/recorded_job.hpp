@@ -26,7 +26,6 @@ struct JobOptions {
   bool timestamps = false;
   bool fold = false;
   bool follow = false;
-  bool dry_run = false;
 };
 
 /// Adds JOB and --cluster.

@@ -85,6 +85,25 @@ def test_jobs_wait_for_slots_in_their_order(user):
     assert_equal(words, ["urgent-1", "first-1", "second-1"], "the order")
 
 
+def test_several_jobs_are_cancelled_at_once_and_those_that_wait_first(user):
+    name = user.two_nodes()
+    user.run(*job_words(name, 1, ["true"], "over", "--launcher", "plain"))
+    for job in ("runs", "waits"):
+        detached(user, name, job, 2, ["sleep", "600"])
+    names = ["runs", "waits-1", "runs-1", "over"]
+    user.refused(["cancel", "job", *names, "none"], 5, "there is no job 'none'")
+    assert_equal((state_of(user, "runs-1"), state_of(user, "waits-1")), ("running", "queued"))
+    said = user.run("cancel", "job", *names, "--dry-run").err
+    assert_in("job runs-1 would be stopped\njob waits-1 would be stopped\njob over-1 has", said)
+    said = user.run("cancel", "job", *names).err
+    assert_in("cancelled job runs-1\n", said)
+    assert_in("cancelled job waits-1\n", said)
+    assert_in("job over-1 has already ended: succeeded\n", said)
+    shown = json.loads(user.run("cancel", "job", *names, "-o", "json").out)["jobs"]
+    states = {job["id"]: job["state"] for job in shown}
+    assert_equal(states, {"runs-1": "cancelled", "waits-1": "cancelled", "over-1": "succeeded"})
+
+
 def states_on_record(user, name):
     """Returns the states of jobs, by their ids, without asking any node."""
     with contextlib.closing(sqlite3.connect(user.state / "state.db")) as database:
