@@ -106,10 +106,10 @@ void check_grace(std::chrono::milliseconds grace) {
 }
 
 void check_hang_timeout(std::chrono::milliseconds limit) {
-  if (limit.count() > 0 && limit < kShortestHang)
+  if (limit < kShortestHang)
     throw Error(ErrorKind::usage, "the time to a hang (--hang-timeout) is " +
-                                      to_exact_string(limit) + ", which is shorter than " +
-                                      to_string(kShortestHang));
+                                      (limit.count() == 0 ? "0" : to_exact_string(limit)) +
+                                      ", which is shorter than " + to_string(kShortestHang));
 }
 
 void check_rank_variable(const std::string& name) {
@@ -142,7 +142,7 @@ void validate(const JobSpec& spec) {
   if (spec.timeout.count() < 0) refuse("the timeout is negative");
   check_node_path("the directory for checkpoints", spec.checkpoints);
   as_job([&] {
-    check_hang_timeout(spec.hang_timeout);
+    if (spec.hang_timeout.count() != 0) check_hang_timeout(spec.hang_timeout);
     check_grace(spec.grace);
   });
 }

@@ -176,6 +176,9 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"hang_timeout: 1s\n",
        "job.yaml:1:15: 'hang_timeout': the time to a hang (--hang-timeout) is 1s, which is shorter "
        "than 2s"},
+      {"hang_timeout: 0s\n",
+       "job.yaml:1:15: 'hang_timeout': the time to a hang (--hang-timeout) is 0, which is shorter "
+       "than 2s"},
       {"env: {RANK: 1}\n",
        "job.yaml:1:13: 'env.RANK': the variable RANK is set by fastgpu for each rank and cannot be "
        "overridden"},

@@ -23,8 +23,10 @@ void describe_recovery(Arguments& arguments, RecoveryFlags& flags) {
 
 void set_recovery(launcher::JobSpec& spec, const RecoveryFlags& flags,
                   const launcher::JobFile& file) {
-  if (const auto limit = flags.hang_timeout ? flags.hang_timeout : file.hang_timeout)
+  if (const auto limit = flags.hang_timeout ? flags.hang_timeout : file.hang_timeout) {
+    launcher::check_hang_timeout(*limit);
     spec.hang_timeout = *limit;
+  }
   spec.retries = flags.retries ? *flags.retries : file.retry.value_or(0);
   if (const auto place = flags.checkpoints ? flags.checkpoints : file.checkpoints)
     spec.checkpoints = place->value;
