@@ -420,6 +420,13 @@ bool has_strange_flag(std::span<const std::string> before, std::span<const std::
   return true;  // The translation has refused a flag.
 }
 
+/// Returns true for the words of mpirun that start several programs: "-np 2 a : -np 2 b".
+bool has_several_programs(std::span<const std::string> words) {
+  const auto colon = std::ranges::find(words, ":");
+  return colon != words.end() && std::next(colon) != words.end() &&
+         std::next(colon)->starts_with('-');
+}
+
 /// Returns a word without the value of the variable that it sets: "TOKEN=...".
 std::string without_variable_value(const std::string& word) {
   std::size_t name = 0;
@@ -438,7 +445,7 @@ std::string program_advice(const std::string& command, const std::vector<std::st
   constexpr std::size_t kMostShown = 300;
   if (contains(words, std::string("--"))) return "";
   const auto at = first_word_in(words, arguments);
-  if (!at) return "";
+  if (!at || has_several_programs(words)) return "";
   const auto before = std::span(words).first(*at);
   const auto program = std::span(words).subspan(*at);
   if (!has_strange_flag(before, program.subspan(1), arguments)) return "";
@@ -452,6 +459,10 @@ std::string program_advice(const std::string& command, const std::vector<std::st
 std::vector<std::string> translate_launcher_words(const std::vector<std::string>& words,
                                                   const Arguments& arguments) {
   const auto program = std::ranges::find(words, "--");
+  if (has_several_programs({words.begin(), program}))
+    throw Error(ErrorKind::usage,
+                "run job: several programs (MPMD, with ':') are not supported: start a job for "
+                "each, or one program that chooses by its RANK");
   auto out = LauncherTranslation({words.begin(), program}, arguments).translate();
   out.insert(out.end(), program, words.end());
   return out;

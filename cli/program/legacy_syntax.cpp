@@ -278,6 +278,10 @@ Words translate_legacy_command(Words words, const ReadText& read) {
   while (at < words.size() && words[at].starts_with("-"))
     ++at;
   if (at >= words.size()) return words;
+  const bool ends = verb == "stop" || verb == "kill";
+  if (ends && (words[at] == "job" || words[at] == "jobs") && at + 1 < words.size())
+    throw Error(ErrorKind::usage, verb + " is for clusters: fastgpu cancel job " +
+                                      printable(words[at + 1]) + " stops a job");
   words[at] = target_in_our_words(verb, words[at]);
   const bool lacks_noun = verb == "stop" || verb == "start" || verb == "rename";
   if (lacks_noun && words[1] != "cluster" && words[1] != "clusters")

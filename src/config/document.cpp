@@ -168,7 +168,9 @@ void Document::set(const std::string& assignment) {
   if (equals == std::string::npos || assignment.size() > kLongest || path.size() > kDeepest ||
       std::ranges::any_of(path, [](const std::string& word) { return word.empty(); }))
     throw Error(ErrorKind::usage,
-                source + ": write it like --set nodes=4 or --set hosts.0.port=22");
+                source +
+                    ": write a field of the file and its value: --set FIELD=VALUE, or --set "
+                    "FIELD.0.FIELD=VALUE");
   const std::string text = assignment.substr(equals + 1);
   TreePtr value = moved(parse_yaml(text, source), place);
   if (text.empty())

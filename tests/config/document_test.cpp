@@ -101,6 +101,10 @@ TEST_CASE("--set that cannot be is refused") {
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).starts_with("--set "));
   }
+  // The advice names no field: it is for files of clusters, jobs and environments.
+  CHECK(std::string(failure_of([] { parse("np: 2\n").set("np"); }).what()) ==
+        "--set np: write a field of the file and its value: --set FIELD=VALUE, or --set "
+        "FIELD.0.FIELD=VALUE");
   Document empty;
   empty.set("a.b.c=");
   CHECK(empty.root().find("a")->find("b")->find("c")->text().empty());

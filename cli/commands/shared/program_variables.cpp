@@ -98,6 +98,10 @@ std::string secret_variable(const std::string& text, const state::Environment& o
     throw Error(ErrorKind::usage, where + " " + printable(name) +
                                       ": others can read a value on the command line: write " +
                                       printable(name) + " alone, or " + printable(name) + "=@FILE");
+  if (equals + 2 == text.size())
+    throw Error(ErrorKind::usage, where + " " + printable(text) +
+                                      ": the path of the file is missing: write " +
+                                      printable(name) + "=@FILE");
   std::string value = read_regular(text.substr(equals + 2), where + " " + printable(name));
   if (value.ends_with('\n')) value.pop_back();
   if (value.ends_with('\r')) value.pop_back();

@@ -161,6 +161,7 @@ TEST_CASE("a flag that cannot be honoured is refused by its name, with what to w
       {{"--mca", "btl"}, "--mca:", "value is missing"},
       {{"--mpi=yes"}, "--mpi:", "takes no value"},
       {{"-N", ""}, "-N:", "empty"},
+      {{"-np", "2", "a", ":", "-np", "2", "b"}, "several programs", "start a job for each"},
   };
   for (const auto& [words, flag, advice] : cases) {
     const std::string why = refusal(words);

@@ -132,5 +132,14 @@ TEST_CASE("machines and groups of the original are nodes and clusters of ours") 
   CHECK(failure_of([] { ours({"stop", "task0.demo"}); }).kind() == ErrorKind::usage);
 }
 
+TEST_CASE("a job is not stopped by the verbs of clusters, and the one that stops it is named") {
+  for (const char* verb : {"stop", "kill"}) {
+    const Error e = failure_of([verb] { ours({verb, "job", "train-1"}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).ends_with("fastgpu cancel job train-1 stops a job"));
+  }
+  CHECK(ours({"stop", "job"}) == Words{"stop", "cluster", "job"});  // A cluster of this name.
+}
+
 }  // namespace
 }  // namespace fastgpu::cli

@@ -71,6 +71,10 @@ TEST_CASE("a secret's value comes from here or from a file, never from the comma
   }
   CHECK(failure_of([&] { secret_variable("KEY=@" + file + "-none", ours); }).kind() ==
         ErrorKind::not_found);
+  const Error nameless = failure_of([&] { secret_variable("KEY=@", ours); });
+  CHECK(nameless.kind() == ErrorKind::usage);
+  CHECK(std::string(nameless.what()) ==
+        "--secret KEY=@: the path of the file is missing: write KEY=@FILE");
   const std::string place = "j.yaml:1:11: 'secrets[0]'";
   const Error in_file = failure_of([&] { secret_variable("KEY=@/none", ours, place); });
   CHECK(std::string(in_file.what()).starts_with(place + " KEY: opening /none"));
