@@ -35,8 +35,8 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
   const JobEndCause cause = cause_of(outcome);
   const bool has_more = outcome.failure || !outcome.nodes.empty() || !outcome.lost.empty() ||
                         !outcome.full_disks.empty();
-  const bool never_began = job.record->never_began ||
-                           (before == JobState::queued && job.record->restarts == 0);
+  const bool never_began =
+      job.record->never_began || (before == JobState::queued && job.record->restarts == 0);
   if (cause == job.record->cause && !has_more && !never_began) return;
   JobRecord record = *job.record;
   record.never_began = never_began;
