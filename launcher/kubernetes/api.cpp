@@ -25,23 +25,30 @@ std::optional<milliseconds> retry_after(const http::Response& response) {
   return http::parse_retry_after(*header, std::chrono::system_clock::now());
 }
 
-/// Returns an answer as an object.
-json object_in(const http::Response& response, const std::string& path) {
-  json object = parse_json(response.body, "the answer to " + path);
-  if (!object.is_object())
-    throw Error(ErrorKind::remote, "the answer to " + path + " is not an object");
-  return object;
+/// Returns the member of an object, or null if the object does not have it.
+json member(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() ? json() : *found;
+}
+
+/// Returns what an answer is that is no object of Kubernetes, without its text, which may have
+/// secrets: "an HTML page".
+std::string name_of(const http::Response& response, const json& content) {
+  const auto first = response.body.find_first_not_of(" \t\r\n");
+  if (first == response.body.npos)
+    return "empty (HTTP status " + std::to_string(response.status) + ")";
+  if (response.body[first] == '<') return "an HTML page";
+  if (content.is_discarded()) return "text that is not JSON";
+  if (!content.is_object()) return std::string("JSON of the type ") + content.type_name();
+  const json kind = member(content, "kind");
+  if (!kind.is_string()) return "a JSON object without a kind";
+  constexpr std::size_t kLongestKind = 60;
+  return "an object of the kind " + printable(kind.get<std::string>(), kLongestKind);
 }
 
 /// Returns true for the failure of a request that cannot be made here: nothing of it is sent.
 bool is_unsendable(const Error& e) {
   return e.kind() == ErrorKind::usage || e.kind() == ErrorKind::local;
-}
-
-/// Returns the member of an object, or null if the object does not have it.
-json member(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found == object.end() ? json() : *found;
 }
 
 std::string uid_of(const json& object) {
@@ -70,6 +77,19 @@ http::Request KubernetesApi::request(const std::string& method, const std::strin
 
 Error KubernetesApi::failure_of(const http::Response& response) const {
   return refusal(response, access_.context);
+}
+
+json KubernetesApi::object_in(const http::Response& response, const std::string& path,
+                              const std::string& kind) const {
+  json content = try_parse_json(response.body);
+  const bool is_wanted =
+      content.is_object() && (kind.empty() || member(content, "kind") == json(kind));
+  if (is_wanted) return content;
+  throw Error(ErrorKind::remote,
+              "Kubernetes (context " + access_.context + "): the answer of " + access_.server +
+                  " to " + path + " is " + name_of(response, content) + ", and not " +
+                  (kind.empty() ? "an object of Kubernetes" : "an " + kind) +
+                  ": a login page or a proxy may have answered instead of the API server");
 }
 
 http::Response KubernetesApi::send(const http::Request& request, const Cancel& cancel) {
@@ -143,7 +163,7 @@ json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json
   const http::Response response = send_until_answered(post, cancel, effect);
   if (response.status / 100 == 2) {
     effect = Effect::possible;  // Also if its answer cannot be read.
-    return object_in(response, path);
+    return object_in(response, path, object.at("kind").get<std::string>());
   }
   if (response.status == 409 && effect == Effect::possible) {
     const std::string name = object.at("metadata").at("name").get<std::string>();
@@ -156,11 +176,13 @@ json KubernetesApi::create(const std::string& path, const nlohmann::ordered_json
 
 void KubernetesApi::try_create(const std::string& path, const nlohmann::ordered_json& object,
                                const Cancel& cancel) {
-  http::Request post = request("POST", path + "?dryRun=All");
+  const std::string trial = path + "?dryRun=All";
+  http::Request post = request("POST", trial);
   post.headers.push_back({"Content-Type", "application/json"});
   post.body = object.dump();
   const http::Response response = send_until_answered(post, cancel);
   if (response.status / 100 != 2) throw failure_of(response);
+  object_in(response, trial, object.at("kind").get<std::string>());
 }
 
 bool KubernetesApi::remove(const std::string& path, const std::string& key, const Cancel& cancel) {

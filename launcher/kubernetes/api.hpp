@@ -69,6 +69,9 @@ class KubernetesApi {
   nlohmann::json create(const std::string& path, const nlohmann::ordered_json& object,
                         const std::string& key, const Cancel& cancel, Effect& effect);
   Error failure_of(const http::Response& response) const;
+  /// Returns an answer as an object of this kind; an empty one fits any object.
+  nlohmann::json object_in(const http::Response& response, const std::string& path,
+                           const std::string& kind = {}) const;
 
   http::Client& client_;
   KubernetesAccess access_;

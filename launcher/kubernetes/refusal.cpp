@@ -83,6 +83,9 @@ Error refusal(const http::Response& response, const std::string& context) {
   const std::string message =
       status.message.empty() ? "HTTP status " + std::to_string(response.status) : status.message;
   const std::string where = "Kubernetes (context " + context + "): ";
+  if (response.status == 429)
+    return {ErrorKind::transient, where + "the server is too busy, and asks to wait: " + message +
+                                      "; run the command again later"};
   if (is_worth_repeating(response)) return {ErrorKind::transient, where + message};
   switch (response.status) {
     case 401:

@@ -52,7 +52,7 @@ TEST_CASE("a server that asks for more time than there is is not asked again") {
   const Error e = failure_of([&] { world.engine->glance("train-1", kubernetes_job()); });
   CHECK(e.kind() == ErrorKind::transient);
   CHECK(world.server->asked.size() == 1);
-  CHECK(test::mentions(e, "Kubernetes (context lab): too many"));
+  CHECK(test::mentions(e, "asks to wait: too many"));
 }
 
 TEST_CASE("a refused login is named, and not repeated") {

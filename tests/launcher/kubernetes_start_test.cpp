@@ -168,6 +168,40 @@ TEST_CASE("a creation whose answer cannot be read is undone") {
   CHECK(world.server->asked.back().starts_with("DELETE "));
 }
 
+TEST_CASE("an answer that is no MPIJob is not taken for one, in a trial and in a start") {
+  struct Row {
+    http::Response answer;
+    std::string said;
+  };
+  const auto with = [](int status, const std::string& body) {
+    return http::Response{.status = status, .headers = {}, .body = body};
+  };
+  const Row rows[] = {{with(200, "\n<html>login</html>"), "is an HTML page"},
+                      {with(200, ""), "is empty (HTTP status 200)"},
+                      {with(204, ""), "is empty (HTTP status 204)"},
+                      {with(201, "null"), "is JSON of the type null"},
+                      {with(201, "[]"), "is JSON of the type array"},
+                      {with(201, "{}"), "is a JSON object without a kind"},
+                      {with(201, "ok"), "is text that is not JSON"},
+                      {with(201, R"({"kind": "Status"})"), "is an object of the kind Status"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.said);
+    KubernetesWorld world([&](const http::Request&) { return row.answer; });
+    const Error e = failure_of([&] { world.engine->try_start(new_job(), world.never); });
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(std::string(e.what()) ==
+          "Kubernetes (context lab): the answer of https://k to "
+          "/apis/kubeflow.org/v2beta1/namespaces/ns/mpijobs?dryRun=All " +
+              row.said +
+              ", and not an MPIJob: a login page or a proxy may have answered instead of the API "
+              "server");
+    CHECK(failed_start(world).kind == ErrorKind::remote);
+  }
+  KubernetesWorld world([](const http::Request&) { return json_answer(201, mpijob("")); });
+  CHECK(world.engine->try_start(new_job(), world.never).note ==
+        "the API server of context lab accepts the job");
+}
+
 TEST_CASE("a job whose start is unclear is found, or found not to be there") {
   bool is_there = true;
   KubernetesWorld world([&](const http::Request& request) {
