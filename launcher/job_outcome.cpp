@@ -1,5 +1,7 @@
 #include "launcher/job_outcome.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -292,6 +294,18 @@ JobOutcome of_failed_starts(int code, std::span<const agent::FailedStart> starts
   return of_missing_daemons(code, names, printable(starts.front().why, 200), report);
 }
 
+/// Returns the rank whose failure the launcher names, and whose own report does not have it. A rank
+/// whose agent was killed may report a later end, to which it was ordered. A signal that orders one
+/// names no cause.
+std::optional<NamedRank> rank_without_own_failure(const JobReport& report) {
+  auto named = rank_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
+  if (!named || !contains(report.ranks, named->rank, &RankEnd::rank)) return named;
+  const int signal = named->how.signal;
+  const bool is_order = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  if (signal == 0 || is_order) return std::nullopt;
+  return named;
+}
+
 /// Returns the outcome if the launcher failed, and no rank did so by itself.
 JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
@@ -309,9 +323,7 @@ JobOutcome of_launcher(const JobEnd& end, const JobReport& report) {
   // Another process of the agent may report a later end of the same rank.
   if (const auto first = rank_of_ended_agent(report.launcher_tail, total_ranks(report.placement)))
     return of_silent_rank(*first, report);
-  const auto named = rank_named_by_mpirun(report.launcher_tail, total_ranks(report.placement));
-  if (named && !contains(report.ranks, named->rank, &RankEnd::rank))
-    return of_silent_rank(*named, report);
+  if (const auto named = rank_without_own_failure(report)) return of_silent_rank(*named, report);
   const std::string silent = silent_nodes(report);
   if (code == agent::kNoRoom && !silent.empty())
     return of_no_room(report.launcher_name + where, silent);

@@ -265,8 +265,20 @@ TEST_CASE("a rank whose agent was killed is named, as mpirun does") {
     seen.ranks.push_back(rank_end(1, 0, 15, 2, true));  // The agent's other process.
     CHECK(decide(seen).exit_code == 74);
   }
-  SUBCASE("a rank that has reported its own end is not") {
+  SUBCASE("although the agent's other process has reported an end to which it was ordered") {
     seen.ranks.push_back(rank_end(1, 0, 15, 2, true));
+    CHECK(decide(seen).reason == outcome.reason);
+    CHECK(decide(seen).failure->node.value == "demo-1");
+  }
+  SUBCASE("unless another rank has failed by itself") {
+    seen.ranks = {rank_end(0, 4, 0, 2, false), rank_end(1, 0, 15, 2, true)};
+    CHECK(decide(seen).reason == "rank 0 on demo-0: exited with 4");
+  }
+  SUBCASE("a rank that was ordered to end is not") {
+    seen.ranks.push_back(rank_end(1, 0, 15, 2, true));
+    seen.launcher_tail =
+        "mpirun noticed that process rank 1 with PID 7 on node b exited on signal 15 "
+        "(Terminated).\n";
     CHECK_FALSE(decide(seen).first_rank);
   }
   SUBCASE("nor one that the job does not have") {
