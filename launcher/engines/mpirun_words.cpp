@@ -146,6 +146,11 @@ std::string failed_start_in(std::string_view paragraph, std::span<const std::str
   return "";
 }
 
+/// Returns true for a line of Slurm's programs, each of which is a message of its own.
+bool is_message_of_slurm(std::string_view line) {
+  return line.starts_with("srun: ") || line.starts_with("slurmstepd");
+}
+
 /// Returns " KEY: VALUE, KEY: VALUE" if each of the lines up to the next empty one has that form:
 /// Open MPI names the directory and the error of a failed call like that, below its sentence.
 std::string details_in(std::span<const std::string_view> lines) {
@@ -207,7 +212,7 @@ std::string gist_of(std::string_view words) {
       continue;
     }
     if (is_noise(text) && lines.size() > 1) continue;
-    append_item(paragraph, text, " ");
+    append_item(paragraph, text, is_message_of_slurm(text) ? "; " : " ");
   }
   std::string gist = printable(paragraph.empty() ? last : paragraph, kLongest);
   while (gist.ends_with(':'))

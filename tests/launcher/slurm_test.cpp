@@ -449,12 +449,12 @@ TEST_CASE("a job whose script has ended is over, although Slurm still cleans up 
   }
 }
 
-TEST_CASE("the words of srun are one line of the reason") {
+TEST_CASE("the messages of srun are one line of the reason, each for itself") {
   JobReport report;
   report.placement = {{.node = {"login"}, .first = 0, .count = 2}};
   report.launcher_tail = "srun: error: no\nsrun: error: task 1: Killed";
   CHECK(decide_slurm(report, ended("FAILED", {.code = 137})).reason ==
-        "Slurm's batch script exited with 137: srun: error: no srun: error: task 1: Killed");
+        "Slurm's batch script exited with 137: srun: error: no; srun: error: task 1: Killed");
 }
 
 TEST_CASE("a job that Slurm has forgotten is judged by its ranks") {
