@@ -57,6 +57,19 @@ std::optional<Error> failure_without_slurm(const std::string& head, int code,
 /// A phrase of Slurm's reasons against a job, and what it means for the user.
 struct RefusalRow {
   std::string_view phrase;
+/// Returns the error of a controller that a program of Slurm cannot reach; absent if its words name
+/// something else.
+std::optional<Error> failure_of_controller(const std::string& head, std::string_view said) {
+  constexpr std::string_view kComplaints[] = {"Unable to contact slurm controller",
+                                              "Slurm backup controller in standby mode",
+                                              "Socket timed out on send/recv operation"};
+  const bool is_silent = std::ranges::any_of(
+      kComplaints, [&](std::string_view complaint) { return said.find(complaint) != said.npos; });
+  if (!is_silent) return std::nullopt;
+  return Error(ErrorKind::transient, "Slurm's controller does not answer on " + head + ": " +
+                                         words_of_slurm(std::string(said)));
+}
+
   ErrorKind kind;
 };
 
@@ -183,6 +196,7 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
       return Error(kind_of_refusal(answer.err),
                    "Slurm on " + head + ": " + (why.empty() ? "the command failed" : why));
   }
+      if (auto silent = failure_of_controller(head, answer.err)) return silent;
 }
 
 bool is_unprepared(const NodeAnswer& submission) {
@@ -201,6 +215,7 @@ std::optional<Error> failure_of_trial(const NodeAnswer& answer) {
   return Error(kind_of_refusal(answer.out),
                "Slurm on " + head + " refuses the job: " + words_of_slurm(answer.out));
 }
+  if (auto silent = failure_of_controller(head, answer.out)) return silent;
 
 std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
   const int code = answer.result.ok() ? answer.result.value().code() : 0;

@@ -79,6 +79,14 @@ TEST_CASE("the answer of a trial comes first, and what the site prints beside it
         "Welcome)");
 }
 
+TEST_CASE("a controller that does not answer has not refused a job") {
+  const std::string words = kFailed + "Unable to contact slurm controller (connect failure)";
+  for (const Error& e : {refused_trial(words + "\n"), refusal(words + "\n")}) {
+    CHECK(e.kind() == ErrorKind::transient);
+    CHECK(std::string(e.what()) == "Slurm's controller does not answer on login: " + words);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace
