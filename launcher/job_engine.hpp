@@ -40,8 +40,9 @@ struct LogRequest {
 /// The result of asking an engine once about a job.
 struct JobGlance {
   std::optional<JobOutcome> outcome{};  ///< Absent while the job has not ended, as far as known.
-  /// The time on our clock at which it ended, to about a second; absent if that is not known.
-  std::optional<state::TimePoint> ended{};
+  /// The time on our clock at which the ranks began, to about a second; absent if that is not
+  /// known.
+  std::optional<state::TimePoint> began{};
   bool is_unknown = false;  ///< The engine has answered, and has no such job.
   std::string silence{};    ///< Why the nodes did not answer; empty if they did.
   bool waits = false;       ///< The job waits in the engine's own queue.

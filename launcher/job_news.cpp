@@ -186,13 +186,24 @@ bool JobNews::have_others_ended(const FollowedNode& node) const {
   return ordered > 0 && ended == others;
 }
 
+/// Returns how far the clock of the supervisor's node is ahead of ours; absent if no rank there has
+/// reported its end.
+std::optional<std::int64_t> JobNews::clock_of_supervisor() const {
+  for (const auto& [rank, node] : reporters_)
+    if (has_supervisor(*node)) return node->clock_offset;
+  return std::nullopt;
+}
+
 void JobNews::add_to(JobReport& report) const {
   report.placement = placement_;
   for (const auto& [rank, end] : ends_) {
     report.ranks.push_back(end);
-    report.ranks.back().ended = on_our_clock(end.ended, reporters_.at(rank)->clock_offset);
+    const auto offset = reporters_.at(rank)->clock_offset;
+    report.ranks.back().ended = on_our_clock(end.ended, offset);
+    if (end.began != 0) report.ranks.back().began = on_our_clock(end.began, offset);
   }
   report.launcher = launcher_;
+  if (launcher_) report.launcher->ended = on_our_clock(launcher_->ended, clock_of_supervisor());
   report.launcher_tail = launcher_tail_;
   while (report.launcher_tail.ends_with('\n'))
     report.launcher_tail.pop_back();

@@ -59,6 +59,7 @@ class JobNews {
 
  private:
   bool may_launch(const FollowedNode& node) const;
+  std::optional<std::int64_t> clock_of_supervisor() const;
   void check(const FollowedNode& node, const agent::FrameHeader& header) const;
   void note_full(FollowedNode& node, const std::string& path);
   void take_rank_end(FollowedNode& node, int rank, std::string_view bytes);

@@ -428,8 +428,15 @@ std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset
 }
 
 std::optional<state::TimePoint> last_end(const JobReport& report) {
-  if (report.ranks.empty()) return std::nullopt;
-  const auto last = std::ranges::max(report.ranks, {}, &agent::RankEnd::ended).ended;
+  const bool is_whole =
+      report.ranks.size() == static_cast<std::size_t>(total_ranks(report.placement));
+  // The node of a supervisor that vanished reports the present time.
+  const bool is_known = report.launcher && report.launcher->cause != StopCause::vanished;
+  if (!is_whole && !is_known) return std::nullopt;
+  std::int64_t last = is_whole ? 0 : report.launcher->ended;
+  for (const RankEnd& rank : report.ranks)
+    last = std::max(last, rank.ended);
+  if (last == 0) return std::nullopt;
   return state::TimePoint(
       std::chrono::duration_cast<state::TimePoint::duration>(std::chrono::nanoseconds(last)));
 }
@@ -442,6 +449,7 @@ bool may_be_cancelled(const JobReport& report) {
 JobOutcome decide(const JobReport& report) {
   JobOutcome outcome = outcome_of(report);
   outcome.full_disks = report.full_disks;
+  outcome.ended = last_end(report);
   return outcome;
 }
 

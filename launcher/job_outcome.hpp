@@ -74,6 +74,8 @@ struct JobOutcome {
   std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
   /// The time when the first rank began, where the engine, and not fastgpu, has started the ranks.
   std::optional<state::TimePoint> began{};
+  /// The time on our clock at which the job ended, to about a second; absent if that is not known.
+  std::optional<state::TimePoint> ended{};
 };
 
 /// Returns the moment on our clock at which a rank ended by the clock of its node. `offset` is the
@@ -81,7 +83,8 @@ struct JobOutcome {
 /// the time that the message took.
 std::int64_t on_our_clock(std::int64_t ended, std::optional<std::int64_t> offset);
 
-/// Returns the time on our clock at which the last rank ended; absent if none has reported its end.
+/// Returns the time on our clock at which the last rank ended; if not all of them have reported
+/// their end, that of the launcher, unless one of these was later. Absent if that is unknown, too.
 std::optional<state::TimePoint> last_end(const JobReport& report);
 
 /// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the

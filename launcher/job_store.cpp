@@ -125,7 +125,7 @@ void note_glance(state::Store& store, state::Job& job, const JobGlance& glance) 
     record.engine_job = std::move(known);
     job.record = std::move(record);
   }
-  if (begins) note_start(job, std::chrono::system_clock::now());
+  if (begins) note_start(job, glance.began.value_or(std::chrono::system_clock::now()));
   store.update_job(job);
 }
 
@@ -162,8 +162,7 @@ void note_wait(state::Store& store, const std::string& id, const std::string& re
   });
 }
 
-void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome,
-                std::optional<state::TimePoint> ended) {
+void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome) {
   if (has_ended(job)) return;
   store.atomically([&] {
     // Another process may have recorded the end since `job` was read.
@@ -175,7 +174,7 @@ void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome,
     job.exit_code = outcome.exit_code;
     job.reason = outcome.reason;
     const state::TimePoint now = std::chrono::system_clock::now();
-    job.ended = std::clamp(ended.value_or(now), std::min(job.created, now), now);
+    job.ended = std::clamp(outcome.ended.value_or(now), std::min(job.created, now), now);
     note_end_in_record(job, outcome, before);
     note_beginning(job, outcome);
     store.update_job(job);

@@ -30,9 +30,8 @@ void note_restart(state::Store& store, const std::string& id, const JobOutcome& 
 void note_wait(state::Store& store, const std::string& id, const std::string& reason);
 
 /// Records the end, only once: a job that has ended on record keeps its first outcome, which `job`
-/// has afterwards. `ended` is the time on our clock at which it ended; now if absent.
-void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome,
-                std::optional<state::TimePoint> ended = {});
+/// has afterwards. A job whose outcome lacks the time of its end has ended now.
+void mark_ended(state::Store& store, state::Job& job, const JobOutcome& outcome);
 
 /// Records whether the outputs of a job that has ended are here. `why` is the first one that is
 /// not: a job that ended well has then the exit code 1, and this reason if it had none.

@@ -28,7 +28,8 @@ std::optional<state::TimePoint> beginning_of(const JobCourse& job);
 /// Returns the time from the beginning to the end, or until `now`; 0 for a job that has not begun.
 std::chrono::milliseconds run_time_of(const JobCourse& job, state::TimePoint now);
 
-/// Returns when the first of these ranks began, by the clock of its node; absent if it is unknown.
+/// Returns when the first of these ranks began, by the clock of its report; absent if it is
+/// unknown.
 std::optional<state::TimePoint> first_beginning(std::span<const agent::RankEnd> ranks);
 
 }  // namespace fastgpu::launcher

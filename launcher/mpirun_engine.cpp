@@ -139,8 +139,7 @@ class MpirunEngine final : public JobEngine {
                         commands(id), limit_of(how, kGlance), options);
     if (!report.launcher) return {.is_unknown = report.is_unknown, .silence = report.silence};
     if (leaves_processes(*report.launcher, job.spec)) stop(id, job, kReachSoon);
-    const auto ended = last_end(report);
-    return {.outcome = outcome_of(std::move(report), job), .ended = ended};
+    return {.outcome = outcome_of(std::move(report), job)};
   }
 
   /// Waits at the first node alone: its supervisor ends last.

@@ -82,7 +82,8 @@ class SlurmEngine final : public JobEngine {
     if (!answer) return {.is_unknown = true};
     const SlurmJob& seen = *answer;
     if (seen.phase != SlurmPhase::ended) {
-      return {.waits = seen.phase == SlurmPhase::waiting,
+      return {.began = beginning_of(seen),
+              .waits = seen.phase == SlurmPhase::waiting,
               .reason = idle_reason(seen),
               .nodes = seen.nodes,
               .engine_id = seen.id};

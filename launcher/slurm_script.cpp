@@ -21,6 +21,9 @@ constexpr std::size_t kLongestWarning = 2'000;
 /// A busy controller may need ten seconds for each of a few questions.
 constexpr std::chrono::milliseconds kSlurmWaitTimeout{90'000};
 
+/// The time in which an answer of the script arrives, of that for a whole question.
+constexpr std::chrono::milliseconds kForAnswer{5'000};
+
 /// The exit codes of the script.
 constexpr int kNotSubmitted = 3;
 constexpr int kNoController = 4;
@@ -54,9 +57,6 @@ std::optional<Error> failure_without_slurm(const std::string& head, int code,
                          "there");
 }
 
-/// A phrase of Slurm's reasons against a job, and what it means for the user.
-struct RefusalRow {
-  std::string_view phrase;
 /// Returns the error of a controller that a program of Slurm cannot reach; absent if its words name
 /// something else.
 std::optional<Error> failure_of_controller(const std::string& head, std::string_view said) {
@@ -70,6 +70,9 @@ std::optional<Error> failure_of_controller(const std::string& head, std::string_
                                          words_of_slurm(std::string(said)));
 }
 
+/// A phrase of Slurm's reasons against a job, and what it means for the user.
+struct RefusalRow {
+  std::string_view phrase;
   ErrorKind kind;
 };
 
@@ -193,10 +196,10 @@ std::optional<Error> failure_of_call(const NodeAnswer& answer) {
     case kStillRuns:
       return Error(ErrorKind::timeout, "Slurm on " + head + " has not ended the job yet");
     default:
+      if (auto silent = failure_of_controller(head, answer.err)) return silent;
       return Error(kind_of_refusal(answer.err),
                    "Slurm on " + head + ": " + (why.empty() ? "the command failed" : why));
   }
-      if (auto silent = failure_of_controller(head, answer.err)) return silent;
 }
 
 bool is_unprepared(const NodeAnswer& submission) {
@@ -212,22 +215,26 @@ std::optional<Error> failure_of_trial(const NodeAnswer& answer) {
   const int code = answer.result.ok() ? answer.result.value().code() : 0;
   if (code == 0) return failure_of_call(answer);
   if (const auto error = failure_without_slurm(head, code, answer.out)) return error;
+  if (auto silent = failure_of_controller(head, answer.out)) return silent;
   return Error(kind_of_refusal(answer.out),
                "Slurm on " + head + " refuses the job: " + words_of_slurm(answer.out));
 }
-  if (auto silent = failure_of_controller(head, answer.out)) return silent;
 
 std::optional<SlurmJob> slurm_job_in(const NodeAnswer& answer) {
   const int code = answer.result.ok() ? answer.result.value().code() : 0;
   if (code == kNotSubmitted) return std::nullopt;
   if (code == kUnknownJob) return forgotten_slurm_job();
   if (const auto error = failure_of_call(answer)) throw Error(*error);
-  return parse_slurm_job(answer.out);
+  SlurmJob job = parse_slurm_job(answer.out);
+  job.answered = std::chrono::system_clock::now();
+  return job;
 }
 
 std::optional<SlurmJob> ask_slurm(ssh::Client& client, const ssh::Host& head, const std::string& id,
                                   std::chrono::milliseconds timeout, const Cancel& cancel) {
-  const NodeTask task = slurm_task(head, {"state", job_directory(id)});
+  // The script names a controller that does not answer, unless its own time is over before.
+  const auto limit = std::chrono::floor<std::chrono::seconds>(timeout - kForAnswer).count();
+  const NodeTask task = slurm_task(head, {"state", job_directory(id), std::to_string(limit)});
   return slurm_job_in(ask(client, {task}, timeout, cancel, timeout).front());
 }
 

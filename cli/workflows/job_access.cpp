@@ -164,7 +164,7 @@ std::string ask_engine(Services& services, const state::Cluster& cluster, state:
   if (glance.outcome) {
     if (is_being_started(services, job)) return {};
     note_undone(services, job, *glance.outcome);
-    launcher::mark_ended(services.store(), job, *glance.outcome, glance.ended);
+    launcher::mark_ended(services.store(), job, *glance.outcome);
   } else if (glance.is_unknown && job.state == state::JobState::starting &&
              was_start_cut_short(services, *engine, run, job, how)) {
     end_cut_short(services, *engine, run, job);

@@ -14,6 +14,7 @@
 #include "base/split.hpp"
 #include "base/units.hpp"
 #include "launcher/engines/mpirun_words.hpp"
+#include "launcher/engines/slurm_times.hpp"
 #include "launcher/engines/slurm_words.hpp"
 #include "launcher/job_times.hpp"
 #include "launcher/placement.hpp"
@@ -25,6 +26,8 @@ constexpr std::string_view kForgotten = "FORGOTTEN";
 constexpr std::string_view kRequeued = "REQUEUED";
 /// Begins the line with the end of the batch script, beside the line of scontrol.
 constexpr std::string_view kBatchMark = "batch ";
+/// The line about a job that a fastgpu cancels.
+constexpr std::string_view kStoppedMark = "stopped";
 
 /// Slurm's exit code of a batch script whose output file could not be opened.
 constexpr int kNoOutputFile = 53;
@@ -147,6 +150,14 @@ void settle_completing(SlurmJob& job, std::string_view batch_end) {
   job.phase = SlurmPhase::ended;
 }
 
+/// Adds the times of a job that has begun, or has ended. Those of other jobs are plans.
+void add_times(SlurmJob& job, std::string_view began, std::string_view ended,
+               std::string_view answer) {
+  if (job.phase == SlurmPhase::waiting || job.state == kRequeued) return;
+  job.begun_for = age_of(began, answer);
+  if (job.phase == SlurmPhase::ended) job.ended_for = age_of(ended, answer);
+}
+
 SlurmJob parse_scontrol(std::string_view text) {
   const std::string_view line = first_line(text);
   const auto state = value_of(line, "JobState");
@@ -169,12 +180,15 @@ SlurmJob parse_scontrol(std::string_view text) {
     job.state = kRequeued;
     job.phase = SlurmPhase::ended;
   }
+  add_times(job, value_of(line, "StartTime").value_or(""), value_of(line, "EndTime").value_or(""),
+            text);
   return job;
 }
 
-/// Parses "ID|STATE|CODE:SIGNAL|NODES". A state may have more words: "CANCELLED by 1000".
-SlurmJob parse_sacct(std::string_view line) {
-  std::array<std::string_view, 4> fields;
+/// Parses "ID|STATE|CODE:SIGNAL|NODES|BEGIN|END". A state may have more words: "CANCELLED by 1000".
+SlurmJob parse_sacct(std::string_view text) {
+  const std::string_view line = first_line(text);
+  std::array<std::string_view, 6> fields;
   std::size_t count = 0;
   for (std::size_t at = 0; at <= line.size(); ++count) {
     if (count == fields.size()) refuse_answer(line);
@@ -184,21 +198,26 @@ SlurmJob parse_sacct(std::string_view line) {
   }
   if (count != fields.size()) refuse_answer(line);
   const std::string_view state = fields[1].substr(0, fields[1].find(' '));
-  return {.state = std::string(state),
-          .phase = phase_of(state),
-          .batch = parse_exit(fields[2]),
-          .nodes = known(fields[3]),
-          .id = std::string(fields[0])};
+  SlurmJob job{.state = std::string(state),
+               .phase = phase_of(state),
+               .batch = parse_exit(fields[2]),
+               .nodes = known(fields[3]),
+               .id = std::string(fields[0])};
+  add_times(job, fields[4], fields[5], text);
+  return job;
 }
 
 /// Parses "CODE NODES", which the batch script wrote as its last step.
-SlurmJob parse_batch_end(std::string_view line) {
+SlurmJob parse_batch_end(std::string_view text) {
+  const std::string_view line = first_line(text);
   const auto blank = std::min(line.find(' '), line.size());
   const int code = parse_code(line.substr(0, blank));
-  return {.state = code == 0 ? "COMPLETED" : "FAILED",
-          .phase = SlurmPhase::ended,
-          .batch = {.code = code},
-          .nodes = std::string(line.substr(std::min(blank + 1, line.size())))};
+  SlurmJob job{.state = code == 0 ? "COMPLETED" : "FAILED",
+               .phase = SlurmPhase::ended,
+               .batch = {.code = code},
+               .nodes = std::string(line.substr(std::min(blank + 1, line.size())))};
+  job.ended_for = age_of_script_end(text);
+  return job;
 }
 
 /// Returns true for a job that Slurm or the timer of its batch script has ended.
@@ -266,7 +285,9 @@ std::optional<JobOutcome> outcome_of_end(const JobReport& report, const SlurmJob
   if (report.cancelled || job.state == "CANCELLED")
     return JobOutcome{.state = JobState::cancelled,
                       .exit_code = 130,
-                      .reason = report.cancelled ? "cancelled" : "cancelled in Slurm",
+                      .reason = report.cancelled ? "cancelled"
+                                : job.is_stopped ? "cancelled by the user"
+                                                 : "cancelled in Slurm",
                       .cause = JobEndCause::cancelled};
   if (job.state == kRequeued)
     return JobOutcome{.state = JobState::lost,
@@ -318,6 +339,16 @@ JobOutcome outcome_of_script(const JobReport& report, const SlurmJob& job) {
       .exit_code = code,
       .reason = "Slurm's batch script " + describe(job.batch) + (gist.empty() ? "" : ": " + gist),
       .cause = JobEndCause::launcher};
+}
+
+/// Returns the end of the last rank; without the ends of all ranks that in Slurm, or in the job's
+/// own record, which may have been written later. Absent if none of them is known.
+std::optional<state::TimePoint> end_in_slurm(JobReport report, const SlurmJob& job) {
+  const auto recorded = last_end(report);
+  report.launcher.reset();
+  if (const auto by_ranks = last_end(report)) return by_ranks;
+  const auto by_slurm = end_of(job);
+  return by_slurm ? by_slurm : recorded;
 }
 
 JobOutcome outcome_in_slurm(JobReport report, const SlurmJob& job) {
@@ -391,6 +422,16 @@ JobSpec within_slots(JobSpec spec, std::span<const NodeSlots> nodes) {
   return spec;
 }
 
+std::optional<state::TimePoint> beginning_of(const SlurmJob& job) {
+  if (!job.begun_for) return std::nullopt;
+  return job.answered - *job.begun_for;
+}
+
+std::optional<state::TimePoint> end_of(const SlurmJob& job) {
+  if (!job.ended_for) return std::nullopt;
+  return job.answered - *job.ended_for;
+}
+
 std::string idle_reason(const SlurmJob& job) {
   if (job.state == "SUSPENDED") return "is suspended in Slurm";
   if (job.state == "STOPPED") return "is stopped in Slurm";
@@ -413,11 +454,12 @@ SlurmJob parse_slurm_job(std::string_view text) {
   const std::string_view source = first_line(text);
   if (source.size() == text.size()) refuse_answer(text);
   const std::string_view rest = text.substr(source.size() + 1);
-  if (source == "scontrol") return parse_scontrol(rest);
-  const std::string_view line = first_line(rest);
-  if (source == "sacct") return parse_sacct(line);
-  if (source == "batch") return parse_batch_end(line);
-  refuse_answer(text);
+  if (source != "scontrol" && source != "sacct" && source != "batch") refuse_answer(text);
+  SlurmJob job = source == "scontrol" ? parse_scontrol(rest)
+                 : source == "sacct"  ? parse_sacct(rest)
+                                      : parse_batch_end(rest);
+  job.is_stopped = std::ranges::count(split_lines(text), kStoppedMark) > 0;
+  return job;
 }
 
 SlurmJob forgotten_slurm_job() {
@@ -432,7 +474,8 @@ std::optional<SlurmJob> job_in_record(const agent::JobEnd& end) {
 agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
   agent::JobEnd end;
   end.how = job.batch;
-  end.ended = now_ns;
+  const auto ended = end_of(job);
+  end.ended = ended ? std::chrono::nanoseconds(ended->time_since_epoch()).count() : now_ns;
   if (job.state == "CANCELLED" && !job.fault) end.cause = agent::StopCause::request;
   if (is_timeout(job)) end.cause = agent::StopCause::timeout;
   if (end.how.ok() && job.state != "COMPLETED" && job.state != kForgotten) end.how.code = 1;
@@ -443,12 +486,14 @@ agent::JobEnd slurm_job_end(const SlurmJob& job, std::int64_t now_ns) {
 JobOutcome decide_slurm(JobReport report, const SlurmJob& job) {
   std::vector<state::FullDiskAt> full = report.full_disks;
   const auto began = first_beginning(report.ranks);
+  const auto ended = end_in_slurm(report, job);
   JobOutcome outcome = outcome_in_slurm(std::move(report), job);
   outcome.full_disks = std::move(full);
   if (!outcome.reason.empty() && !job.cleaning.empty())
     outcome.reason += "; Slurm is still cleaning up on " + job.cleaning;
   outcome.nodes = job.nodes;
-  outcome.began = began;
+  outcome.began = began ? began : beginning_of(job);
+  outcome.ended = ended;
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/protocol/status.hpp"
+#include "launcher/engines/slurm_times.hpp"
 #include "launcher/engines/slurm_words.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_outcome.hpp"
@@ -47,8 +48,18 @@ struct SlurmJob {
   std::string batch_host{};     ///< The node of the batch script; may be empty.
   /// The nodes of a job that is ending, or has ended, on which Slurm is not done yet.
   std::string cleaning{};
+  SlurmAge begun_for{};         ///< The age of its beginning; absent if that is not known.
+  SlurmAge ended_for{};         ///< The age of its end; absent before that, or if it is not known.
+  state::TimePoint answered{};  ///< The time on our clock when the answer came.
+  bool is_stopped = false;      ///< A fastgpu has cancelled the job, or is about to do so.
   std::optional<SlurmFault> fault{};  ///< A failure of a node that ended the job, if a node has it.
 };
+
+/// Returns the time on our clock when the job began; absent if that is not known.
+std::optional<state::TimePoint> beginning_of(const SlurmJob& job);
+
+/// Returns the time on our clock when the job ended; absent if that is not known.
+std::optional<state::TimePoint> end_of(const SlurmJob& job);
 
 /// Returns why a job makes no progress: "waits in Slurm's queue (Resources)", "is suspended in
 /// Slurm", "is being ended by Slurm on n2"; empty for a job that runs or has ended.
@@ -56,11 +67,13 @@ std::string idle_reason(const SlurmJob& job);
 
 /// Parses the answer of slurm.sh about a job: a line that names its source, `scontrol`, `sacct`
 /// or `batch`, and the line of that program. After that of scontrol there may be "batch CODE
-/// NODES", the end of the batch script, and lines "node NodeName=NODE Reason=...". A job that Slurm
-/// has put back into its queue after it had started has ended, with the state "REQUEUED": its batch
-/// script runs once. A job whose batch script has ended by itself has ended, too, although Slurm
-/// may still clean up on a node that does not answer. Throws remote, showing the input, for
-/// anything else and for states that are unknown.
+/// NODES", the end of the batch script, and lines "node NodeName=NODE Reason=...". Times are
+/// seconds since 1970; a line "clock SECONDS" has the present one, and "ended SECONDS" that at
+/// which the batch script ended. The line "stopped" is there once a fastgpu cancels the job. A job
+/// that Slurm has put back into its queue after it had started has ended, with the state
+/// "REQUEUED": its batch script runs once. A job whose batch script has ended by itself has ended,
+/// too, although Slurm may still clean up on a node that does not answer. Throws remote, showing
+/// the input, for anything else and for states that are unknown.
 SlurmJob parse_slurm_job(std::string_view text);
 
 /// Returns a job that Slurm does not know any more: its ranks alone show how it ended.

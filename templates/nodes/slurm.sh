@@ -7,6 +7,7 @@ umask 077
 action=$1
 job=$2
 seconds=${3:-0}
+within=
 # shellcheck disable=SC1091
 if ! command -v sbatch > /dev/null 2>&1 && [ -r /etc/profile ]; then . /etc/profile > /dev/null 2>&1; fi
 if ! command -v sbatch > /dev/null 2>&1; then
@@ -108,11 +109,15 @@ look_after_error() {
   exit 1
 }
 
-# Prints what the controller knows. Returns 1 if it does not know the job.
+# Prints what the controller knows, with times in seconds since 1970: others are in the time zone of this login. Returns 1
+# if it does not know the job.
 ask_controller() {
-  if answer=$(scontrol --oneliner show job "$id" 2>&1); then
+  # shellcheck disable=SC2086
+  if answer=$(SLURM_TIME_FORMAT=%s $within scontrol --oneliner show job "$id" 2>&1); then
     if printf '%s\n' "$answer" | grep "^JobId=$id "; then return 0; fi
     set -- 'scontrol prints no line of the job: '
+  elif [ $? = 124 ] && [ -n "$within" ]; then
+    answer="scontrol has no answer after $seconds seconds"
   fi
   case $answer in *'Invalid job id'*) return 1 ;; esac
   printf '%s%s\n' "${1-}" "$answer" >&2
@@ -128,7 +133,7 @@ print_answer() {  # $1: what the controller knows.
     *' JobState=CANCELLED '*)
       nodes=$(printf '%s\n' "$1" | sed -n 's/.* NodeList=\([^ (][^ ]*\) .*/\1/p')
       [ -n "$nodes" ] || return 0
-      scontrol --oneliner show node "$nodes" 2> /dev/null | sed -n 's/^\(NodeName=[^ ]*\) .* \(Reason=.*\)/node \1 \2/p'
+      SLURM_TIME_FORMAT=%s scontrol --oneliner show node "$nodes" 2> /dev/null | sed -n 's/^\(NodeName=[^ ]*\) .* \(Reason=.*\)/node \1 \2/p'
       ;;
   esac
 }
@@ -138,6 +143,7 @@ print_state() {
   if answer=$(ask_controller); then
     note_nodes "$answer"
     print_answer "$answer"
+    end_answer
     # What reads this takes such a job for one that has ended, and its batch script ends itself.
     if is_requeued "$answer"; then scancel "$id" > /dev/null 2>&1 || :; fi
     return 0
@@ -145,9 +151,10 @@ print_state() {
     code=$?
     [ "$code" = 1 ] || exit "$code"
   fi
-  if answer=$(sacct --allocations --noheader --parsable2 --jobs="$id" \
-    --format=JobID,State,ExitCode,NodeList 2> /dev/null | grep "^$id|"); then
+  if answer=$(SLURM_TIME_FORMAT=%s sacct --allocations --noheader --parsable2 --jobs="$id" \
+    --format=JobID,State,ExitCode,NodeList,Start,End 2> /dev/null | grep "^$id|"); then
     printf 'sacct\n%s\n' "$answer"
+    end_answer
     return 0
   fi
   has_script_ended || exit 5
@@ -157,6 +164,15 @@ print_state() {
 print_batch_end() {
   echo batch
   cat "$job/batch-end"
+  if ended=$(date -r "$job/batch-end" +%s 2> /dev/null); then printf 'ended %s\n' "$ended"; fi
+  end_answer
+}
+
+# Ends an answer: whether the job was to be stopped, and the present time, by which the age of the times in the answer is
+# known where another clock is.
+end_answer() {
+  if [ -e "$job/stopped" ]; then echo stopped; fi
+  printf 'clock %s\n' "$(date +%s)"
 }
 
 has_not_ended() {  # $1: what the controller knows.
@@ -271,7 +287,8 @@ case $action in
     if [ -e "$job/stopped" ]; then scancel "$id" >&2; fi
     cat "$job/batch-id"
     ;;
-  state)
+  state)  # $3: the seconds that the controller has for its answer; 0 for any time.
+    if [ "$seconds" -gt 0 ]; then within="timeout $seconds"; fi
     find_id
     print_state
     ;;

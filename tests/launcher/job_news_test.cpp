@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "launcher/job_report.hpp"
@@ -63,6 +64,34 @@ TEST_CASE("a launcher that ends soon after its last rank is not reported") {
             to_text(test::job_end(0)));
   news.look_at_launcher(std::chrono::steady_clock::time_point{} + 1h);
   CHECK(seen.stays.empty());
+}
+
+TEST_CASE("the times of a node with another clock are on ours: of ranks, and of the launcher") {
+  const std::vector<NodeRanks> placement = {{{"demo-0"}, 0, 1}};
+  const FollowingOptions options{.supervisor = NodeName{"demo-0"}};
+  FollowedNode node{.host = {.name = {"demo-0"}}, .ranks = placement[0]};
+  StayObserver seen;
+  JobNews news(options, placement, seen, {});
+  const std::int64_t now =
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::int64_t ahead = std::chrono::nanoseconds(5min).count();
+  agent::RankEnd rank = test::rank_end(0, 0, 0, now + ahead - 7'000'000'000, false);
+  rank.began = now + ahead - 9'000'000'000;
+  rank.sent = now + ahead;
+  agent::JobEnd launcher = test::job_end(0);
+  launcher.ended = now + ahead - 6'000'000'000;
+  news.take(node, {.kind = agent::FrameKind::rank_status, .rank = 0}, to_text(rank));
+  news.take(node, {.kind = agent::FrameKind::job_status, .rank = agent::kLauncherRank},
+            to_text(launcher));
+
+  JobReport report;
+  news.add_to(report);
+
+  const agent::RankEnd& seen_rank = report.ranks[0];
+  CHECK(seen_rank.began > now - 60'000'000'000);
+  CHECK(seen_rank.began < now);
+  CHECK(seen_rank.ended - seen_rank.began == 2'000'000'000);
+  CHECK(report.launcher->ended - seen_rank.ended == 1'000'000'000);
 }
 
 TEST_SUITE_END();

@@ -154,12 +154,28 @@ TEST_CASE("a full disk is reported of a job that ends well, too") {
 }
 
 TEST_CASE("a job has ended once its last rank has") {
-  JobReport report;
-  CHECK_FALSE(last_end(report));
-  report.ranks.resize(2);
+  using std::chrono::seconds;
+  JobReport report =
+      report_of({rank_end(0, 0, 0, 5, false), rank_end(1, 0, 0, 7, false)}, job_end(0));
   report.ranks[0].ended = 7'000'000'000;
   report.ranks[1].ended = 5'000'000'000;
-  CHECK(last_end(report) == state::TimePoint(std::chrono::seconds(7)));
+  report.launcher->ended = 8'000'000'000;
+  CHECK(last_end(report) == state::TimePoint(seconds(7)));
+  CHECK(decide(report).ended == state::TimePoint(seconds(7)));
+}
+
+TEST_CASE("a job whose ranks have not all reported their end has ended with its launcher") {
+  using std::chrono::seconds;
+  JobReport report = report_of({rank_end(0, 0, 0, 7, false)}, job_end(0));
+  report.ranks[0].ended = 7'000'000'000;
+  report.launcher->ended = 8'000'000'000;
+  CHECK(decide(report).ended == state::TimePoint(seconds(8)));
+  report.launcher->ended = 6'000'000'000;
+  CHECK(decide(report).ended == state::TimePoint(seconds(7)));
+  report.launcher->cause = agent::StopCause::vanished;  // The time is that of the question.
+  CHECK_FALSE(decide(report).ended);
+  report.launcher.reset();
+  CHECK_FALSE(decide(report).ended);
 }
 
 TEST_CASE("a clock that is minutes apart is corrected, and what may be a slow message is not") {

@@ -107,6 +107,17 @@ TEST_CASE("a job in a scheduler starts when it leaves the queue there, or its ra
   CHECK(store.find_job(job.id)->record->started == kCreated + 3s);
 }
 
+TEST_CASE("a job that is looked at late has its own times, and not those of the look") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  state::Job job = stored_job(store, record_of(EngineKind::slurm));
+  note_glance(store, job, {.began = kCreated + 5s, .engine_id = "17"});
+  CHECK(store.find_job(job.id)->record->started == kCreated + 5s);
+  mark_ended(store, job, {.ended = kCreated + 7s});
+  CHECK(store.find_job(job.id)->ended == kCreated + 7s);
+  CHECK(run_time_of(course_of(job), kCreated + 160s) == 2s);
+}
+
 TEST_CASE("a job that was cancelled in Slurm's queue has not run") {
   const test::TempDirectory directory;
   state::Store store(directory.path());

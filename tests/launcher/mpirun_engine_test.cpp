@@ -89,18 +89,21 @@ struct NodeWithFailedLauncher {
     if (asked.command.find("job-follow") == std::string::npos) return {};
     agent::JobEnd end;
     end.how = how;
+    end.ended = ended;
     return {.out = frame({.kind = FrameKind::job_status}, to_text(end))};
   }
 
-  JobOutcome seen_at_a_glance() {
+  std::unique_ptr<JobEngine> engine() {
     std::vector<ClusterNode> nodes(1);
     nodes[0].host.name = {"n-0"};
-    const auto engine = make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
-                                           {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
-    return engine->glance("train-1", job).outcome.value();
+    return make_mpirun_engine(client, nodes, {"c0ffee00", Secret("none")},
+                              {.agent = {.file = {}, .hash = {"0123456789abcdef"}}});
   }
 
+  JobOutcome seen_at_a_glance() { return engine()->glance("train-1", job).outcome.value(); }
+
   process::ExitStatus how{.code = 213};
+  std::int64_t ended{0};
   std::string full_directory{};
   JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = {{{"n-0"}, 0, 1}}};
   FakeSsh client{[this](const FakeSsh::Seen& asked) { return answer(asked); }};
@@ -249,6 +252,17 @@ TEST_CASE("a glance at a job whose mpirun has failed names a full directory of t
   world.full_directory = "/tmp\nNo space left on device\n";
   CHECK(world.seen_at_a_glance().reason ==
         "mpirun on n-0 exited with 213; no space left on n-0: /tmp");
+}
+
+TEST_CASE("a job that is followed after its end has ended then, as at a glance") {
+  NodeWithFailedLauncher node;
+  node.ended = 7'000'000'000;
+  const state::TimePoint end(std::chrono::seconds(7));
+  Notes notes;
+  const Cancel never;
+  CHECK(node.seen_at_a_glance().ended == end);
+  CHECK(node.engine()->follow("train-1", node.job, OnCancel::leave_job, {}, notes, never).ended ==
+        end);
 }
 
 TEST_CASE("a glance at a job that has succeeded looks for no full directories") {

@@ -46,7 +46,7 @@ TEST_CASE("a glance at a job whose start was unclear returns Slurm's number of i
   const JobGlance running = head.engine->glance("train-1", job);
   CHECK(running.engine_id == "7");
   CHECK_FALSE(running.waits);
-  head.state = "sacct\n7|RUNNING|0:0|n1\n";
+  head.state = "sacct\n7|RUNNING|0:0|n1|1000|Unknown\nclock 1002\n";
   CHECK(head.engine->glance("train-1", job).engine_id == "7");
 }
 

@@ -265,11 +265,12 @@ TEST_CASE("a job that makes no progress has a reason") {
 }
 
 TEST_CASE("a job that the controller has forgotten is read from sacct or from its own note") {
-  const SlurmJob cancelled = parse_slurm_job("sacct\n7|CANCELLED by 1000|0:15|n1\n");
+  const SlurmJob cancelled =
+      parse_slurm_job("sacct\n7|CANCELLED by 1000|0:15|n1|Unknown|Unknown\n");
   CHECK(cancelled.state == "CANCELLED");
   CHECK(cancelled.batch.signal == 15);
   CHECK(cancelled.nodes == "n1");
-  CHECK(parse_slurm_job("sacct\n7|PENDING|0:0|None assigned\n").nodes.empty());
+  CHECK(parse_slurm_job("sacct\n7|PENDING|0:0|None assigned|Unknown|Unknown\n").nodes.empty());
   const SlurmJob succeeded = parse_slurm_job("batch\n0 n[1-2]\n");
   CHECK(succeeded.phase == SlurmPhase::ended);
   CHECK(succeeded.state == "COMPLETED");
@@ -278,14 +279,23 @@ TEST_CASE("a job that the controller has forgotten is read from sacct or from it
   CHECK(parse_slurm_job("batch\n9\n").batch.code == 9);
 }
 
+TEST_CASE("a job that fastgpu has cancelled is not taken for one that was cancelled in Slurm") {
+  const std::string text = "scontrol\nJobId=7 JobState=CANCELLED ExitCode=0:15 NodeList=n1\n";
+  CHECK(decide_slurm({}, parse_slurm_job(text)).reason == "cancelled in Slurm");
+  const JobOutcome ours = decide_slurm({}, parse_slurm_job(text + "stopped\nclock 1012\n"));
+  CHECK(ours.reason == "cancelled by the user");
+  CHECK(ours.state == state::JobState::cancelled);
+}
+
 TEST_CASE("an answer that is none of these is refused and shown") {
-  for (const char* bad : {"", "scontrol", "scontrol\n", "scontrol\nJobId=7 JobState=RUNNING\n",
-                          "scontrol\nJobId=7 JobState=DANCING ExitCode=0:0\n",
-                          "scontrol\nJobId=7 JobState=RUNNING ExitCode=0\n",
-                          "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:x\n",
-                          "scontrol\nJobState=RUNNING ExitCode=0:0\n", "sacct\n7|COMPLETED|0:0\n",
-                          "sacct\n7|COMPLETED|0:0|n1|more\n", "sacct\n7|COMPLETED|999:0|n1\n",
-                          "batch\n\n", "batch\n1x n1\n", "squeue\n7\n"})
+  for (const char* bad :
+       {"", "scontrol", "scontrol\n", "scontrol\nJobId=7 JobState=RUNNING\n",
+        "scontrol\nJobId=7 JobState=DANCING ExitCode=0:0\n",
+        "scontrol\nJobId=7 JobState=RUNNING ExitCode=0\n",
+        "scontrol\nJobId=7 JobState=RUNNING ExitCode=0:x\n",
+        "scontrol\nJobState=RUNNING ExitCode=0:0\n", "sacct\n7|COMPLETED|0:0\n",
+        "sacct\n7|COMPLETED|0:0|n1|1|2|more\n", "sacct\n7|COMPLETED|999:0|n1|1|2\n", "batch\n\n",
+        "batch\n1x n1\n", "squeue\n7\n"})
     CHECK_MESSAGE(failure_of([&] { parse_slurm_job(bad); }).kind() == ErrorKind::remote, bad);
   const Error e =
       failure_of([] { parse_slurm_job("scontrol\nJobId=7 JobState=DANCING ExitCode=0:0\n"); });

@@ -61,7 +61,7 @@ std::optional<launcher::JobOutcome> earlier_outcome(launcher::JobEngine& engine,
   if (!is_stopped_at_once(open.job)) return std::nullopt;
   auto seen = engine.glance(open.run(), open.record, launcher::Asking::briefly);
   const bool is_ours = !seen.outcome || seen.outcome->state == state::JobState::cancelled ||
-                       (seen.ended && *seen.ended >= stopped);
+                       (seen.outcome->ended && *seen.outcome->ended >= stopped);
   return is_ours ? std::nullopt : std::move(seen.outcome);
 }
 

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
@@ -93,8 +94,15 @@ def head(_):
         yield Head(pathlib.Path(folder))
 
 
+def answer_of(done):
+    """Returns what is known of the job, without the time of the answer that follows it."""
+    known, clock = done.stdout.rsplit("clock ", 1)
+    assert_true(abs(int(clock) - time.time()) < 60)
+    return known
+
+
 def test_variables_of_the_login_do_not_reach_the_programs(head):
-    head.play(sacct="echo '37|COMPLETED|0:0|n1'")
+    head.play(sacct="echo '37|COMPLETED|0:0|n1|1000|1002'")
     environment = {**LOGIN, **WHERE_SLURM_IS, "SLURM_MPI_TYPE": "pmix", "HPC_ACCOUNT": "mine"}
     head.call("test", environment=environment)
     head.call("submit", environment=environment)
@@ -105,8 +113,10 @@ def test_variables_of_the_login_do_not_reach_the_programs(head):
     head.call("cancel", "1", environment=environment)
     for program in ("sbatch", "squeue", "scontrol", "sacct", "scancel"):
         saw = (head.folder / f"{program}-saw").read_text()
-        for name in LOGIN:
-            assert_not_in(f"{name}=", saw, program)
+        for name, value in LOGIN.items():
+            assert_not_in(f"{name}={value}", saw, program)
+        asks_for_times = program in ("scontrol", "sacct")
+        assert_equal("SLURM_TIME_FORMAT=%s" in saw.splitlines(), asks_for_times, program)
         for line in ("SLURM_CONF=/opt/slurm.conf", "SLURM_CLUSTERS=east", "HPC_ACCOUNT=mine"):
             assert_in(line, saw, program)
         assert_in("SLURM_MPI_TYPE=pmix", saw)
@@ -158,8 +168,8 @@ def test_a_job_without_a_number_ends_with_its_batch_script(head):
     head.play(sbatch=GREETING, squeue=":")
     head.call("submit", code=4)
     (head.job / "batch-end").write_text("0 n[1-2]\n")
-    assert_equal(head.call("state").stdout, "batch\n0 n[1-2]\n")
-    assert_equal(head.call("await", "1", "0").stdout, "batch\n0 n[1-2]\n")
+    assert_in("batch\n0 n[1-2]\nended ", answer_of(head.call("state")))
+    assert_in("batch\n0 n[1-2]\nended ", answer_of(head.call("await", "1", "0")))
     head.call("cancel", "1")
 
 
@@ -183,18 +193,41 @@ def test_a_refusal_is_one_whatever_the_site_prints_beside_it(head):
 def test_the_state_is_the_line_of_the_job(head):
     head.call("submit")
     head.play(scontrol=f"{GREETING}; echo '{RUNNING}'; echo bye")
-    assert_equal(head.call("state").stdout, f"scontrol\n{RUNNING}\n")
+    assert_equal(answer_of(head.call("state")), f"scontrol\n{RUNNING}\n")
     waiting = head.call("await", "1", "0", code=6)
     assert_in(waiting.stdout, ("", f"scontrol\n{RUNNING}\n"))
     head.play(scontrol=GREETING)
     assert_in("no line of the job: Welcome", head.call("state", code=4).stderr)
     head.play(
         scontrol="echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1",
-        sacct=f"{GREETING}; echo '37|COMPLETED|0:0|n1'",
+        sacct=f"{GREETING}; echo '37|COMPLETED|0:0|n1|1000|1002'",
     )
-    assert_equal(head.call("state").stdout, "sacct\n37|COMPLETED|0:0|n1\n")
+    assert_equal(answer_of(head.call("state")), "sacct\n37|COMPLETED|0:0|n1|1000|1002\n")
     head.play(sacct=GREETING)
     head.call("state", code=5)
+
+
+def test_an_answer_about_a_job_that_is_being_stopped_has_that(head):
+    head.call("submit")
+    assert_not_in("stopped", head.call("state").stdout)
+    head.play(scontrol=f"echo '{CANCELLED}'")
+    head.call("cancel", "1")
+    assert_equal(answer_of(head.call("state")), f"scontrol\n{CANCELLED}\nstopped\n")
+
+
+def test_a_controller_that_does_not_answer_in_time_is_named(head):
+    head.call("submit")
+    head.play(scontrol="exec sleep 30")
+    seen = head.call("state", "1", code=4)
+    assert_equal(seen.stderr, "scontrol has no answer after 1 seconds\n")
+
+
+def test_the_end_of_a_job_that_slurm_has_forgotten_is_that_of_its_script(head):
+    head.call("submit")
+    head.play(scontrol="echo 'Invalid job id specified' >&2; exit 1", sacct="exit 1")
+    (head.job / "batch-end").write_text("3 n1\n")
+    os.utime(head.job / "batch-end", (1000, 1000))
+    assert_equal(answer_of(head.call("state")), "batch\n3 n1\nended 1000\n")
 
 
 def test_a_job_that_slurm_puts_back_into_its_queue_is_cancelled(head):
@@ -205,13 +238,13 @@ def test_a_job_that_slurm_puts_back_into_its_queue_is_cancelled(head):
         head.play(scontrol=f"echo '{seen}'")
         for words in (("state",), ("await", "5", "0.01")):
             (head.folder / "calls").unlink()
-            assert_equal(head.call(*words).stdout, f"scontrol\n{seen}\n")
+            assert_equal(answer_of(head.call(*words)), f"scontrol\n{seen}\n")
             assert_equal(head.called("scancel"), [["37"]])
     # The ranks of the first run have not ended yet.
     (head.folder / "calls").unlink()
     again = again.replace("RUNNING", "COMPLETING")
     head.play(scontrol=f"echo '{again}'")
-    assert_equal(head.call("state").stdout, f"scontrol\n{again}\n")
+    assert_equal(answer_of(head.call("state")), f"scontrol\n{again}\n")
     head.call("await", "5", "0.01", code=6)
     assert_equal(head.called("scancel"), [])
 
@@ -230,12 +263,12 @@ def test_a_job_whose_script_has_ended_is_over_although_a_node_does_not_answer(he
         "Reason=None ExitCode=0:0", "Reason=NonZeroExitCode ExitCode=3:0"
     )
     head.play(scontrol=f"echo '{by_itself}'")
-    assert_equal(head.call("await", "25", "0.2").stdout, f"scontrol\n{by_itself}\n")
+    assert_equal(answer_of(head.call("await", "25", "0.2")), f"scontrol\n{by_itself}\n")
     head.play(scontrol=f"echo '{COMPLETING}'")
     (head.job / "batch-end").write_text("233 n[1-2]\n")
     known = f"scontrol\n{COMPLETING}\nbatch 233 n[1-2]\n"
-    assert_equal(head.call("await", "25", "0.2").stdout, known)
-    assert_equal(head.call("state").stdout, known)
+    assert_equal(answer_of(head.call("await", "25", "0.2")), known)
+    assert_equal(answer_of(head.call("state")), known)
     # Slurm needs a moment after each job.
     assert_equal(head.call("await", "3", "0.1", code=6).stdout, f"scontrol\n{COMPLETING}\n")
     assert_equal(head.call("cancel", "60").stdout, "n2\n")
@@ -253,12 +286,12 @@ def test_the_nodes_of_a_cancelled_job_are_shown_with_the_reasons_why_slurm_does_
     wanted = (
         f"scontrol\n{cancelled}\nnode NodeName=n2 Reason=Prolog error [root@2026-11-29T21:26:51]\n"
     )
-    assert_equal(head.call("state").stdout, wanted)
-    assert_equal(head.call("await", "5", "0.1").stdout, wanted)
+    assert_equal(answer_of(head.call("state")), wanted)
+    assert_equal(answer_of(head.call("await", "5", "0.1")), wanted)
     assert_equal(head.called("scontrol")[1], ["--oneliner", "show", "node", "n[1-2]"])
     waiting = cancelled.replace("NodeList=n[1-2]", "NodeList=(null)")
     head.play(scontrol=f"echo '{waiting}'")
-    assert_equal(head.call("state").stdout, f"scontrol\n{waiting}\n")
+    assert_equal(answer_of(head.call("state")), f"scontrol\n{waiting}\n")
 
 
 def test_a_cancel_is_done_once_the_controller_has_seen_the_end(head):

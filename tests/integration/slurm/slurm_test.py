@@ -227,6 +227,29 @@ def test_what_sites_ask_for_reaches_slurm(site):
     assert_in("Slurm on login: sbatch: error: ", refused.stderr)
 
 
+def test_a_job_that_is_looked_at_late_has_its_own_times(site):
+    brief = [
+        site.job(name, "-np", "1", "--detach", program=["sh", "-c", program]).stdout.strip()
+        for name, program in (("well", "sleep 1"), ("badly", "sleep 1; exit 3"))
+    ]
+    running = site.job("on", "-np", "1", "--detach", program=["sleep", "60"]).stdout.strip()
+    time.sleep(8)
+    site.run("wait", "job", brief[0])
+    for job in brief:
+        assert_less(site.seen(job)["duration_seconds"], 5, job)
+    assert_less(5, site.seen(running)["duration_seconds"])
+    follower = subprocess.Popen(
+        [site.lab.fastgpu, "attach", "job", running],
+        env=site.lab.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(2)
+    site.run("cancel", "job", running)
+    follower.wait(timeout=60)
+    assert_equal(site.seen(running)["reason"], "cancelled by the user")
+
+
 def test_what_slurm_changes_about_a_job_is_shown(site):
     done = site.job("many", "-np", "2", "--set", "slurm.nodes=9", program=["true"])
     assert_in("warning: Slurm on login: sbatch: Warning: can't run 2 processes on 9", done.stderr)
