@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 #include "base/utf8.hpp"
 #include "launcher/job_store.hpp"
@@ -12,10 +14,19 @@
 namespace fastgpu::cli {
 namespace {
 
+/// Returns the text with U+FFFE and U+FFFF escaped: they are valid UTF-8, and no characters of XML.
+std::string without_noncharacters(std::string text) {
+  for (const auto& [bytes, shown] :
+       {std::pair{"\xef\xbf\xbe", "\\ufffe"}, std::pair{"\xef\xbf\xbf", "\\uffff"}})
+    for (auto at = text.find(bytes); at != text.npos; at = text.find(bytes, at))
+      text.replace(at, std::string_view(bytes).size(), shown);
+  return text;
+}
+
 /// Returns text for XML 1.0, which has neither control characters nor invalid UTF-8.
 std::string xml_text(const std::string& text) {
   std::string out;
-  for (const char c : escaped(text, Layout::kept)) {
+  for (const char c : without_noncharacters(escaped(text, Layout::kept))) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')

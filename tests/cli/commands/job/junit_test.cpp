@@ -63,6 +63,13 @@ TEST_CASE("a job that was started again says how often") {
 
 TEST_CASE("a job that succeeded without its outputs is a failure") {
   const std::vector<JobAndCluster> jobs = {
+TEST_CASE("code points that XML does not have are escaped, and their neighbours are not") {
+  const std::string said = "a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd\xf0\x9f\x98\x80 z";
+  const std::string report =
+      junit_report(std::vector{job("bad-1", JobState::failed, 3, said)}, state::TimePoint());
+  CHECK(report.find("message=\"a\\ufffe\\uffff\xef\xbf\xbd\xf0\x9f\x98\x80 z\"") != report.npos);
+}
+
       job("lacks-1", JobState::succeeded, 1, "not fetched to .: demo-0: o does not exist")};
   const std::string report = junit_report(jobs, jobs.front().job.created);
   CHECK(report.find("failures=\"1\"") != std::string::npos);
