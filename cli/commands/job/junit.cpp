@@ -77,7 +77,8 @@ std::string restarts_of(const state::Job& job) {
   }
 }
 
-std::string case_of(const JobAndCluster& one, state::TimePoint now) {
+std::string case_of(const JobAndCluster& one, state::TimePoint now,
+                    const std::string& why_unasked) {
   const state::Job& job = one.job;
   const std::string head =
       "  <testcase classname=\"" + xml_text(one.cluster) + "\" name=\"" + xml_text(job.id) +
@@ -85,17 +86,19 @@ std::string case_of(const JobAndCluster& one, state::TimePoint now) {
   const std::string restarts = restarts_of(job);
   if (job.state == state::JobState::succeeded && job.exit_code == 0)
     return restarts.empty() ? head + "/>\n" : head + ">\n" + restarts + "  </testcase>\n";
+  const std::string reason = why_unasked.empty() ? job.reason : why_unasked;
   const bool lacks_outputs = job.state == state::JobState::succeeded;
   const std::string state(lacks_outputs ? "outputs" : state::to_string(job.state));
   const char* const kind = is_failure(job) ? "failure" : "error";
   return head + ">\n    <" + kind + " type=\"" + state + "\" message=\"" +
-         xml_text(job.reason.empty() ? state : job.reason) + "\">" + xml_text(details_of(job)) +
-         "</" + kind + ">\n" + restarts + "  </testcase>\n";
+         xml_text(reason.empty() ? state : reason) + "\">" + xml_text(details_of(job)) + "</" +
+         kind + ">\n" + restarts + "  </testcase>\n";
 }
 
 }  // namespace
 
-std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint now) {
+std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint now,
+                         const std::map<std::string, std::string>& unasked) {
   std::size_t failures = 0, errors = 0;
   std::chrono::milliseconds total{0};
   std::string cases;
@@ -103,7 +106,8 @@ std::string junit_report(std::span<const JobAndCluster> jobs, state::TimePoint n
     failures += is_failure(one.job) ? 1 : 0;
     errors += launcher::has_ended(one.job) ? 0 : 1;
     total += launcher::run_time_of(launcher::course_of(one.job), now);
-    cases += case_of(one, now);
+    const auto error = unasked.find(one.job.id);
+    cases += case_of(one, now, error == unasked.end() ? "" : error->second);
   }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"fastgpu\" tests=\"" +
          std::to_string(jobs.size()) + "\" failures=\"" + std::to_string(failures) +

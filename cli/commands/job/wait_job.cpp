@@ -1,6 +1,8 @@
 // wait job: waits for one or several jobs. The exit code is that of the first one that failed.
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,13 +49,48 @@ class WaitLimit {
   std::chrono::steady_clock::time_point begin_;
 };
 
+/// The errors of jobs that cannot be asked. With a report they do not end the wait for the others.
+class UnaskedJobs {
+ public:
+  explicit UnaskedJobs(bool has_report) : has_report_(has_report) {}
+
+  /// Notes the error of a job. Rethrows one that ends the wait for all.
+  void add(const std::string& job, const Error& e) {
+    const bool is_of_all =
+        e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::timeout || !has_report_;
+    if (!first_) first_ = e;
+    reasons_.emplace(job, e.what());
+    if (is_of_all) throw Error(e);
+  }
+
+  bool has(const std::string& job) const { return reasons_.contains(job); }
+  const std::map<std::string, std::string>& reasons() const { return reasons_; }
+  void check() const {
+    if (first_) throw Error(*first_);
+  }
+
+ private:
+  bool has_report_;
+  std::optional<Error> first_{};
+  std::map<std::string, std::string> reasons_{};
+};
+
 /// Returns the jobs and those of arrays, each once, as they are on record.
-std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& names) {
+std::vector<OpenJob> jobs_of(Context& context, const std::vector<std::string>& names,
+                             UnaskedJobs& unasked) {
   std::vector<OpenJob> jobs;
   std::set<std::string> known;
   for (const std::string& name : names)
-    for (const state::Job& job : find_jobs(context, name))
-      if (known.insert(job.id).second) jobs.push_back(open_for_outcome(context, job));
+    for (const state::Job& job : find_jobs(context, name)) {
+      if (!known.insert(job.id).second) continue;
+      try {
+        jobs.push_back(open_for_outcome(context, job));
+      } catch (const Error& e) {
+        unasked.add(job.id, e);
+        jobs.push_back({job, *job.record,
+                        context.store().find_cluster(job.cluster).value_or(state::Cluster())});
+      }
+    }
   return jobs;
 }
 
@@ -98,9 +135,22 @@ std::vector<JobAndCluster> shown_jobs(const std::vector<OpenJob>& jobs) {
   return shown;
 }
 
-void write_report(const WaitJobOptions& options, const std::vector<OpenJob>& jobs) {
+void write_report(const WaitJobOptions& options, const std::vector<OpenJob>& jobs,
+                  const UnaskedJobs& unasked) {
   if (options.junit.path.empty()) return;
-  write_out_file(options.junit, junit_report(shown_jobs(jobs), std::chrono::system_clock::now()));
+  const auto now = std::chrono::system_clock::now();
+  write_out_file(options.junit, junit_report(shown_jobs(jobs), now, unasked.reasons()));
+}
+
+/// Notes the error of a job, and writes the report if it ends the wait for all.
+void note_unasked(const WaitJobOptions& options, const std::vector<OpenJob>& jobs,
+                  UnaskedJobs& unasked, const std::string& job, const Error& error) {
+  try {
+    unasked.add(job, error);
+  } catch (const Error&) {
+    write_report(options, jobs, unasked);
+    throw;
+  }
 }
 
 /// Shows the outcomes of several jobs. Returns the exit code.
@@ -119,20 +169,22 @@ int run_wait(Context& context, const WaitJobOptions& options) {
   if (!options.junit.path.empty()) check_out_file(options.junit);
   for (const std::string& name : options.names)
     find_foreign(context, name, options.cluster);
-  std::vector<OpenJob> jobs = jobs_of(context, options.names);
+  UnaskedJobs unasked(!options.junit.path.empty());
+  std::vector<OpenJob> jobs = jobs_of(context, options.names, unasked);
   const WaitLimit wait_limit(options.timeout);
   for (OpenJob& open : jobs) {
+    if (unasked.has(open.job.id)) continue;
     context.set_job(open.job.id);
     try {
       const auto job = ended_job(context, open, wait_limit.left());
       if (!job) return kBrokenPipe;
       open.job = *job;
-    } catch (const Error&) {
-      write_report(options, jobs);
-      throw;
+    } catch (const Error& e) {
+      note_unasked(options, jobs, unasked, open.job.id, e);
     }
   }
-  write_report(options, jobs);
+  write_report(options, jobs, unasked);
+  unasked.check();
   if (jobs.size() > 1) return show_all(context, jobs);
   const int code = show_ended(context, jobs.front().job, jobs.front().cluster.name.value);
   show_last_lines(context, jobs.front().job);

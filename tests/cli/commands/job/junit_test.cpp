@@ -42,6 +42,17 @@ TEST_CASE("each job is a case: failures have their reason, and unfinished ones a
         "</testsuite>\n");
 }
 
+TEST_CASE("a job that could not be asked is an error with the reason, beside the others") {
+  const std::vector<JobAndCluster> jobs = {job("far-1", JobState::running, 0, "waits"),
+                                           job("good-1", JobState::succeeded, 0, "")};
+  const std::string report =
+      junit_report(jobs, state::TimePoint(), {{"far-1", "Kubernetes: no connection"}});
+  CHECK(report.find("tests=\"2\" failures=\"0\" errors=\"1\"") != report.npos);
+  CHECK(report.find("<error type=\"running\" message=\"Kubernetes: no connection\">") !=
+        report.npos);
+  CHECK(report.find("name=\"good-1\" time=\"2.500\"/>") != report.npos);
+}
+
 TEST_CASE("a failure has the last lines of the rank that failed first") {
   JobAndCluster bad = job("bad-1", JobState::failed, 3, "rank 1 on demo-1: exited with 3");
   state::JobRecord record;
@@ -50,6 +61,13 @@ TEST_CASE("a failure has the last lines of the rank that failed first") {
   bad.job.record = record;
   const std::string report = junit_report(std::vector{bad}, state::TimePoint());
   CHECK(report.find(">exit code 3&#10;step 1&#10;no &lt;file&gt;</failure>") != report.npos);
+}
+
+TEST_CASE("code points that XML does not have are escaped, and their neighbours are not") {
+  const std::string said = "a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd\xf0\x9f\x98\x80 z";
+  const std::string report =
+      junit_report(std::vector{job("bad-1", JobState::failed, 3, said)}, state::TimePoint());
+  CHECK(report.find("message=\"a\\ufffe\\uffff\xef\xbf\xbd\xf0\x9f\x98\x80 z\"") != report.npos);
 }
 
 TEST_CASE("a job that was started again says how often") {
@@ -63,13 +81,6 @@ TEST_CASE("a job that was started again says how often") {
 
 TEST_CASE("a job that succeeded without its outputs is a failure") {
   const std::vector<JobAndCluster> jobs = {
-TEST_CASE("code points that XML does not have are escaped, and their neighbours are not") {
-  const std::string said = "a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd\xf0\x9f\x98\x80 z";
-  const std::string report =
-      junit_report(std::vector{job("bad-1", JobState::failed, 3, said)}, state::TimePoint());
-  CHECK(report.find("message=\"a\\ufffe\\uffff\xef\xbf\xbd\xf0\x9f\x98\x80 z\"") != report.npos);
-}
-
       job("lacks-1", JobState::succeeded, 1, "not fetched to .: demo-0: o does not exist")};
   const std::string report = junit_report(jobs, jobs.front().job.created);
   CHECK(report.find("failures=\"1\"") != std::string::npos);
