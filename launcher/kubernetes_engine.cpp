@@ -219,8 +219,7 @@ class KubernetesEngine final : public JobEngine {
       seen = look(id, job, limit.both());
     } catch (const Error& e) {
       if (!limit.timed_out()) throw;
-      throw Error(ErrorKind::transient, "Kubernetes (context " + api_.access().context +
-                                            ") does not answer within " + to_string(longest));
+      throw silence_after(longest);
     }
     // The request that creates a job without a name in the engine may still be on its way.
     if (!seen.job && !seen.is_foreign && job.engine_job.id.empty()) return {.is_unknown = true};
@@ -279,8 +278,9 @@ class KubernetesEngine final : public JobEngine {
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job) override {
     const Cancel never;
     const LinkedCancel limit(never, kStopAtServer);
-    return {
-        result_of(attempt([&] { api_.remove(path_of(id), job.engine_job.key, limit.both()); }))};
+    auto removed = attempt([&] { api_.remove(path_of(id), job.engine_job.key, limit.both()); });
+    if (!removed.ok() && limit.timed_out()) removed = Outcome<void>(silence_after(kStopAtServer));
+    return {result_of(removed)};
   }
 
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
@@ -316,6 +316,11 @@ class KubernetesEngine final : public JobEngine {
   }
 
  private:
+  Error silence_after(milliseconds limit) const {
+    return {ErrorKind::transient, "Kubernetes (context " + api_.access().context +
+                                      ") does not answer within " + to_string(limit)};
+  }
+
   std::string path_of(const std::string& id) const {
     return mpijobs_path(api_.access().name_space) + "/" + id;
   }

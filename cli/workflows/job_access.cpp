@@ -375,7 +375,12 @@ std::vector<state::Job> abandoned_jobs(Services& services) {
 }
 
 void end_abandoned(Services& services, const state::Job& abandoned) {
-  state::Job job = refresh_job(services, abandoned);
+  state::Job job = abandoned;
+  try {
+    job = refresh_job(services, abandoned);
+  } catch (const Error& e) {
+    throw is_in_kubernetes(abandoned) ? with_way_out(abandoned.id, e) : e;
+  }
   if (launcher::has_ended(job)) return;
   const OpenJob open = open_job(services, job.id);
   if (open.cluster.state != state::ClusterState::stopped)

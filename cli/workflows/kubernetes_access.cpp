@@ -31,4 +31,23 @@ std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
                                           std::move(access));
 }
 
+bool is_out_of_reach(const Error& error) {
+  const ErrorKind kind = error.kind();
+  const bool is_silent = kind == ErrorKind::transient || kind == ErrorKind::timeout;
+  return is_silent || kind == ErrorKind::not_found || kind == ErrorKind::usage;
+}
+
+Error with_way_out(const std::string& job, const Error& error) {
+  if (!is_out_of_reach(error)) return error;
+  return {error.kind(), std::string(error.what()) + "; job " + job +
+                            " may run there: if that Kubernetes is gone, `fastgpu delete job " +
+                            job + "` asks, and removes the record alone"};
+}
+
+std::string mpijob_of(const launcher::JobRecord& record, const std::string& run) {
+  const launcher::KubernetesOptions& options = record.spec.kubernetes;
+  return "MPIJob " + options.name_space + (options.name_space.empty() ? "" : "/") + run +
+         " (context " + options.context + ")";
+}
+
 }  // namespace fastgpu::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cli/workflows/services.hpp"
 #include "launcher/job_engine.hpp"
@@ -17,5 +18,16 @@ launcher::KubernetesAccess kubernetes_access(Services& services,
 /// Returns the engine for jobs with these options. Throws as kubernetes_access().
 std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
                                                        const launcher::KubernetesOptions& options);
+
+/// Returns true for the error of a call that has not reached Kubernetes: its server does not
+/// answer, or the kubeconfig does not lead to one.
+bool is_out_of_reach(const Error& error);
+
+/// Returns the error of a call about a job in Kubernetes that has not ended on record. If the
+/// server is out of reach, the error names the command that removes the record all the same.
+Error with_way_out(const std::string& job, const Error& error);
+
+/// Returns "MPIJob ml/train-1 (context lab)" for a run of a job.
+std::string mpijob_of(const launcher::JobRecord& record, const std::string& run);
 
 }  // namespace fastgpu::cli

@@ -15,6 +15,7 @@
 #include "cli/program/app.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "launcher/job_outcome.hpp"
 #include "launcher/placement.hpp"
@@ -50,8 +51,12 @@ bool is_stopped_at_once(const state::Job& job) {
 
 /// Looks for the end of a job before it is stopped, if it has to be known by then.
 state::Job look_before_stop(Context& context, const state::Job& job) {
-  if (!is_stopped_at_once(job)) return refresh_job(context, job);
-  return job_by_records(context, job).value_or(job);
+  if (is_stopped_at_once(job)) return job_by_records(context, job).value_or(job);
+  try {
+    return refresh_job(context, job);
+  } catch (const Error& e) {
+    throw is_in_kubernetes(job) ? with_way_out(job.id, e) : e;
+  }
 }
 
 /// Returns the outcome of a job that ended by itself before it was stopped, at `stopped`; absent

@@ -1,5 +1,6 @@
 // delete job: removes the files and records of ended jobs, on their nodes and here.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -12,7 +13,9 @@
 #include "cli/workflows/end_work.hpp"
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
+#include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "launcher/queue.hpp"
 
 namespace fastgpu::cli {
@@ -54,17 +57,49 @@ class AwaitedJobs {
   std::vector<state::Job> waiting_;
 };
 
+/// Returns true for a job that has nothing where it was to run: what is there under its name is
+/// that of another job.
+bool has_nothing(const state::Job& job) {
+  return job.record->id_taken || (job.record->never_began && is_in_kubernetes(job));
+}
+
+/// The contexts of Kubernetes that this command could not ask, with the reasons. They are not asked
+/// again.
+using LostContexts = std::map<std::string, std::string>;
+
+/// Returns true for a job that has ended, or that may run in a Kubernetes which cannot be asked, if
+/// the user agrees that its record is deleted all the same. Throws the reason if the user does not,
+/// and for a job that a fastgpu follows here.
+bool may_be_deleted(Context& context, const DeleteJobOptions& options, state::Job& job,
+                    LostContexts& lost) {
+  try {
+    job = refresh_job(context, job);
+    return launcher::has_ended(job);
+  } catch (const Error& e) {
+    const bool has_owner = !JobOwner(context.state_directory(), job.id).held();
+    if (has_owner || !is_in_kubernetes(job) || !is_out_of_reach(e)) throw;
+    const launcher::JobRecord record = *job.record;
+    const std::string question = std::string(e.what()) + ". Job " + job.id +
+                                 " may run there. Delete its record all the same, and leave " +
+                                 mpijob_of(record, launcher::run_name(job.id, record.restarts)) +
+                                 "?";
+    if (options.dry_run || !consents(context, options.yes, question)) throw with_way_out(job.id, e);
+    lost.emplace(record.spec.kubernetes.context, e.what());
+    return true;
+  }
+}
+
 /// Returns the named jobs, each once. Throws conflict for a running job, and for one that others
 /// wait for.
-std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& options) {
+std::vector<state::Job> named_jobs(Context& context, const DeleteJobOptions& options,
+                                   LostContexts& lost) {
   const AwaitedJobs awaited(context);
   std::vector<state::Job> jobs;
   std::set<std::string> seen;
   for (const std::string& name : options.names) {
-    for (const state::Job& found : find_jobs(context, name)) {
-      const state::Job job = refresh_job(context, found);
+    for (state::Job& job : find_jobs(context, name)) {
       if (!seen.insert(job.id).second) continue;
-      if (!launcher::has_ended(job))
+      if (!may_be_deleted(context, options, job, lost))
         throw Error(ErrorKind::conflict,
                     "job " + job.id +
                         (job.state == state::JobState::queued ? " waits in the queue: cancel"
@@ -105,15 +140,9 @@ bool is_agreed(Context& context, const DeleteJobOptions& options,
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 
-/// Returns true for a job that has nothing where it was to run: what is there under its name is
-/// that of another job.
-bool has_nothing(const OpenJob& open) {
-  return open.record.id_taken || (open.record.never_began && is_in_kubernetes(open.job));
-}
-
 /// Removes the job's folders on the nodes.
 void remove_files(Context& context, const OpenJob& open) {
-  if (has_nothing(open)) return;
+  if (has_nothing(open.job)) return;
   require_running(context, open);
   const auto engine = engine_for(context, open.cluster, open.record);
   for (int restarts = 0; restarts <= open.record.restarts; ++restarts)
@@ -122,10 +151,29 @@ void remove_files(Context& context, const OpenJob& open) {
       if (!one.ok()) throw one.error().during("job " + open.job.id + " on " + one.host.value);
 }
 
+/// Removes what Kubernetes has of the job. If it cannot be asked, warns that this stays there.
+void remove_from_kubernetes(Context& context, const OpenJob& open, LostContexts& lost) {
+  const std::string& name = open.record.spec.kubernetes.context;
+  if (!lost.contains(name)) {
+    try {
+      return remove_files(context, open);
+    } catch (const Error& e) {
+      if (!is_out_of_reach(e)) throw;
+      lost.emplace(name, e.what());
+    }
+  }
+  if (has_nothing(open.job)) return;
+  context.ui().warn("job " + open.job.id + ": only its record is deleted, and " +
+                    mpijob_of(open.record, open.run()) +
+                    " may be left there with its pods: " + lost.at(name));
+}
+
 /// Removes the job's folders on the nodes, then its record. If the cluster is deleted, only the
 /// record is left.
-void remove(Context& context, const state::Job& job) {
-  if (is_in_kubernetes(job) || context.store().find_cluster(job.cluster))
+void remove(Context& context, const state::Job& job, LostContexts& lost) {
+  if (is_in_kubernetes(job))
+    remove_from_kubernetes(context, open_job(context, job.id), lost);
+  else if (context.store().find_cluster(job.cluster))
     remove_files(context, open_job(context, job.id));
   context.store().erase_job(job.id);
 }
@@ -158,8 +206,9 @@ View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
 
 int run(Context& context, const DeleteJobOptions& options) {
   check(options);
+  LostContexts lost;
   const auto jobs =
-      options.names.empty() ? old_jobs(context, options) : named_jobs(context, options);
+      options.names.empty() ? old_jobs(context, options) : named_jobs(context, options, lost);
   if (!jobs.empty() && !options.dry_run && !is_agreed(context, options, jobs)) {
     context.ui().note("nothing deleted");
     return 1;
@@ -172,7 +221,7 @@ int run(Context& context, const DeleteJobOptions& options) {
     context.ui().progress("deleting job " + job.id);
     const Outcome<void>& outcome = deletions.back().outcome = attempt([&] {
       context.cancel().check();
-      remove(context, job);
+      remove(context, job, lost);
     });
     if (!outcome.ok()) code = std::max(code, exit_code(outcome.error().kind()));
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "cli/workflows/job_access.hpp"
 #include "cli/workflows/job_array.hpp"
 #include "cli/workflows/job_queue.hpp"
+#include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
 #include "cli/workflows/silent_nodes.hpp"
 #include "cli/workflows/spot_notices.hpp"
@@ -38,20 +40,35 @@ void warn_of_silence(Context& context, const state::Job& job, const std::string&
                     ": showing the last known state: " + (absent ? absent->what() : silence));
 }
 
-/// Returns the job as its nodes see it now, or its last known state, with a warning, if they do not
-/// answer.
-state::Job now(Context& context, state::Job job) {
-  if (launcher::has_ended(job)) return job;
-  try {
-    SeenJob seen = look_at_job(context, job);
-    if (!seen.silence.empty()) warn_of_silence(context, seen.job, seen.silence);
-    return std::move(seen.job);
-  } catch (const Error& e) {
-    context.cancel().check();
-    context.ui().warn(job.id + ": showing the last known state: " + e.what());
-    return job;
+/// The looks of one command at its jobs.
+class JobLooks {
+ public:
+  explicit JobLooks(Context& context) : context_(context) {}
+
+  /// Returns the job as its nodes see it now, or its last known state, with a warning, if they do
+  /// not answer. A Kubernetes that cannot be asked is not asked again, and one warning is enough.
+  state::Job now(state::Job job) {
+    if (launcher::has_ended(job)) return job;
+    const bool is_there = is_in_kubernetes(job);
+    if (is_there && out_of_reach_.contains(job.record->spec.kubernetes.context)) return job;
+    try {
+      SeenJob seen = look_at_job(context_, job);
+      if (!seen.silence.empty()) warn_of_silence(context_, seen.job, seen.silence);
+      return std::move(seen.job);
+    } catch (const Error& e) {
+      context_.cancel().check();
+      const bool is_of_all = is_there && is_out_of_reach(e);
+      if (is_of_all) out_of_reach_.insert(job.record->spec.kubernetes.context);
+      context_.ui().warn((is_of_all ? "jobs in Kubernetes" : job.id) +
+                         ": showing the last known state: " + e.what());
+      return job;
+    }
   }
-}
+
+ private:
+  Context& context_;
+  std::set<std::string> out_of_reach_{};  ///< Contexts of the kubeconfig.
+};
 
 }  // namespace
 
@@ -159,7 +176,8 @@ class JobsOfTable {
       : context_(context),
         columns_(columns),
         table_(std::chrono::system_clock::now(), columns),
-        names_(context) {}
+        names_(context),
+        looks_(context) {}
 
   void add(const std::vector<JobAndCluster>& jobs) {
     for (const JobAndCluster& shown : jobs) {
@@ -191,7 +209,7 @@ class JobsOfTable {
  private:
   void show_now(std::size_t index, state::Job job) {
     std::string name = names_.of(job.cluster);
-    const JobAndCluster shown{now(context_, std::move(job)), std::move(name)};
+    const JobAndCluster shown{looks_.now(std::move(job)), std::move(name)};
     table_.replace(index, row_of(shown));
     keep_if_queued(index, shown);
   }
@@ -217,6 +235,7 @@ class JobsOfTable {
   JobColumns columns_;
   JobTable table_;
   ClusterNames names_;
+  JobLooks looks_;
   std::vector<JobAndCluster> queued_{};
   std::vector<std::size_t> places_{};  ///< The rows of `queued_`.
 };
@@ -237,9 +256,10 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::vector<std::
   }
   std::vector<JobAndCluster> out;
   out.reserve(jobs.size());
+  JobLooks looks(context);
   for (state::Job& job : jobs) {
     std::string name_of_cluster = clusters.of(job.cluster);
-    out.push_back({now(context, std::move(job)), std::move(name_of_cluster)});
+    out.push_back({looks.now(std::move(job)), std::move(name_of_cluster)});
   }
   return out;
 }

@@ -12,6 +12,7 @@ import pathlib
 import signal
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import suite
@@ -192,6 +193,49 @@ def test_a_server_that_is_not_there_has_started_nothing(desk):
     failed = desk.run(*JOB, "away", "-np", "1", "--", "true", code=1)
     assert_not_in("may run", failed.stderr)
     assert_equal(desk.seen("away")["state"], "failed")
+
+
+def test_jobs_of_a_server_that_is_gone_can_be_deleted(desk):
+    done = desk.run(*JOB, "over", "-np", "1", "-d", "--", "true").stdout.strip()
+    wait_until(lambda: desk.seen(done)["state"] == "succeeded")
+    words = ["-np", "1", "-d", "--", "sleep", "60"]
+    running = [desk.run(*JOB, f"on{i}", *words).stdout.strip() for i in range(2)]
+    left = set(desk.cluster.jobs)
+    desk.server = "https://127.0.0.1:1"
+    desk.configure({"token": desk.cluster.token})
+
+    shown = desk.run("get", "jobs")
+    assert_equal(shown.stderr.count("last known state"), 1)
+    for job in running:
+        assert_in(job, shown.stdout)
+    stopped = desk.run("cancel", "job", running[0], code=1)
+    assert_in(f"fastgpu delete job {running[0]}", stopped.stderr)
+    deleted = desk.run("delete", "job", done, "--yes")
+    assert_in(f"MPIJob {desk.name_space}/{done} (context lab) may be left there", deleted.stderr)
+    desk.kubeconfig().unlink()
+    asked = desk.run("delete", "job", running[0], code=2)
+    assert_in("may run there", asked.stderr)
+    deleted = desk.run("delete", "job", *running, "--yes")
+    for job in running:
+        assert_in(f"MPIJob {desk.name_space}/{job} (context lab) may be left", deleted.stderr)
+    assert_equal(desk.run("get", "jobs", "-o", "name").stdout, "")
+    assert_equal(set(desk.cluster.jobs), left)
+
+
+def test_a_report_has_the_jobs_that_can_be_asked(desk):
+    good = desk.run(*JOB, "good", "-np", "1", "-d", "--", "true").stdout.strip()
+    wait_until(lambda: desk.seen(good)["state"] == "succeeded")
+    far = desk.run(*JOB, "far", "-np", "1", "-d", "--", "sleep", "60").stdout.strip()
+    kubeconfig = desk.kubeconfig().read_text()
+    desk.kubeconfig().unlink()
+    report = desk.folder / "report.xml"
+    desk.run("wait", "job", far, good, "--junit", str(report), code=5)
+    cases = xml.etree.ElementTree.parse(report).getroot()
+    assert_equal([case.get("name") for case in cases], [far, good])
+    assert_in("there is no kubeconfig", cases[0].find("error").get("message"))
+    assert_equal(len(cases[1]), 0)
+    desk.kubeconfig().write_text(kubeconfig)
+    desk.run("cancel", "job", far)
 
 
 def test_a_command_that_fails_after_the_start_names_the_job_that_goes_on(desk):
