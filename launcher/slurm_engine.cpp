@@ -43,6 +43,15 @@ bool may_lack_agents(const JobReport& report) {
          report.launcher_tail.find("exit code 127") != std::string::npos;
 }
 
+/// Returns the job as a cancelled one if its record has a cancel, while Slurm is still ending it.
+SlurmJob settled(SlurmJob job, const agent::JobEnd& record) {
+  const bool is_cancelled = record.cause == agent::StopCause::request;
+  if (job.phase == SlurmPhase::ended || !is_cancelled) return job;
+  job.state = "CANCELLED";
+  job.phase = SlurmPhase::ended;
+  return job;
+}
+
 /// Submits jobs on the head. Ranks find their plan in their home directory, and write their logs
 /// there: it is that of the head, or that of any node of `site`.
 class SlurmEngine final : public JobEngine {
@@ -130,7 +139,8 @@ class SlurmEngine final : public JobEngine {
     if (lacks_agents) look_for_slurm_agents_again(client_, head_.host, options_, id);
     if (!end)  // Another fastgpu has seen the end first.
       end = ask_slurm(client_, head_.host, id, kSlurmAnswerTimeout, cancel);
-    JobOutcome outcome = decide_slurm(std::move(seen), end.value_or(forgotten_slurm_job()));
+    const SlurmJob last = settled(end.value_or(forgotten_slurm_job()), *seen.launcher);
+    JobOutcome outcome = decide_slurm(std::move(seen), last);
     if (lacks_agents && !outcome.first_rank)
       outcome.reason += "; the next job installs fastgpu's agent where it is missing";
     return outcome;

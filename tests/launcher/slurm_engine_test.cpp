@@ -162,6 +162,23 @@ TEST_CASE("a job that is interrupted is cancelled, although Slurm still ends it 
   CHECK(outcome.reason == "cancelled; Slurm is still cleaning up on n2");
 }
 
+TEST_CASE("a job that is cancelled while others follow it is cancelled for them, too") {
+  SlurmHead head;
+  head.state =
+      "scontrol\nJobId=7 JobState=COMPLETING Reason=None ExitCode=0:0 NodeList=n1\nstopped\n";
+  agent::JobEnd cancelled;
+  cancelled.how.signal = 15;
+  cancelled.cause = agent::StopCause::request;
+  head.frames = frame({.kind = FrameKind::job_status}, to_text(cancelled)) +
+                frame({.kind = FrameKind::end}, "");
+  Quiet quiet;
+  const Cancel never;
+  const JobOutcome outcome =
+      head.engine->follow("train-1", job_of_two(), OnCancel::leave_job, {}, quiet, never);
+  CHECK(outcome.state == state::JobState::cancelled);
+  CHECK(outcome.reason == "cancelled by the user; Slurm is still cleaning up on n1");
+}
+
 TEST_CASE("Slurm is not asked about a job that succeeds at once") {
   SlurmHead head{.before_first_look = std::chrono::minutes(1)};
   head.frames = end_of_rank(0, 0) + end_of_rank(1, 0) +
