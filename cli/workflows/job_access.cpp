@@ -379,7 +379,8 @@ void end_abandoned(Services& services, const state::Job& abandoned) {
   try {
     job = refresh_job(services, abandoned);
   } catch (const Error& e) {
-    throw is_in_kubernetes(abandoned) ? with_way_out(abandoned.id, e) : e;
+    if (is_in_kubernetes(abandoned)) throw with_way_out(abandoned.id, e);
+    throw;
   }
   if (launcher::has_ended(job)) return;
   const OpenJob open = open_job(services, job.id);
