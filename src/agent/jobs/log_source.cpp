@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -129,9 +130,8 @@ void start_at_tail(std::span<LogSource* const> logs, std::uint64_t lines) {
     total += rests.back().lines;
   }
   for (; total > lines; --total) {
-    Rest* oldest = nullptr;
-    for (Rest& rest : rests)
-      if (rest.lines > 0 && (oldest == nullptr || rest.time() < oldest->time())) oldest = &rest;
+    const auto oldest = std::ranges::min_element(
+        rests, {}, [](const Rest& rest) { return std::pair(rest.lines == 0, rest.time()); });
     oldest->log->skip_line();
     --oldest->lines;
   }
