@@ -53,7 +53,7 @@ const RankEnd* first_failure(const JobReport& report) {
   return culprit != failed.end() ? *culprit : failed.front();
 }
 
-/// Returns true if the first of the ranks that ended badly was ordered to end, or there is none.
+/// Returns true if the first of the ranks that ended badly was ordered to end, or if none did.
 bool began_with_an_order(const JobReport& report) {
   const RankEnd* first = nullptr;
   for (const RankEnd& rank : report.ranks)

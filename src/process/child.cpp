@@ -75,8 +75,9 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Keeps descriptors from the program, whoever has opened them: one that a daemon inherits makes
-/// readers of its pipe wait. Kernels before 5.11 cannot; ours are closed there, too.
+/// Keeps all other descriptors from the program, also those of libraries. A daemon that inherited
+/// the end of a pipe would let the reader wait. Kernels before 5.11 cannot do this; our own
+/// descriptors are closed there, too.
 void close_others_on_exec() {
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "fakes/fake_ssh.hpp"
+#include "launcher/followed_job.hpp"
 #include "launcher/frame_text.hpp"
 #include "launcher/glance.hpp"
 #include "launcher/mpirun_engine.hpp"
@@ -23,111 +24,18 @@ namespace {
 
 using agent::FrameKind;
 using agent::OutputStream;
+using followed::data;
+using followed::engine_of;
+using followed::FollowedJob;
+using followed::job_status;
+using followed::last;
+using followed::rank_status;
+using followed::record_of;
+using followed::Recorder;
 using test::failure_of;
 using test::FakeReply;
 using test::FakeSsh;
 using test::frame;
-
-std::string data(int rank, const std::string& bytes) {
-  return frame({.kind = FrameKind::data, .rank = rank}, bytes);
-}
-
-std::string rank_status(int rank, int said = -1) {
-  agent::RankEnd end;
-  end.rank = said < 0 ? rank : said;
-  return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
-}
-
-std::string job_status() {
-  return frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{}));
-}
-
-std::string last() {
-  return frame({.kind = FrameKind::end}, "");
-}
-
-struct Recorder final : JobObserver {
-  void output(int rank, OutputStream, std::string_view bytes) override {
-    ++pieces;
-    logs[rank] += bytes;
-    order += bytes;
-  }
-  void written_at(int, OutputStream, std::int64_t) override { ++times; }
-  void backlog_begins() override { order += "("; }
-  void backlog_ended() override { order += ")"; }
-  void rank_ended(const agent::RankEnd& end, const NodeName&) override { ended.insert(end.rank); }
-  void disk_full(const NodeName& node, const std::string& path) override {
-    full.push_back(node.value + ":" + path);
-  }
-  std::map<int, std::string> logs;
-  std::string order;  ///< All output as it came, in brackets what was there before.
-  std::set<int> ended;
-  std::vector<std::string> full;
-  int pieces = 0;
-  int times = 0;
-};
-
-/// Two nodes with two ranks each; what they answer to job-follow.
-struct FollowedJob {
-  explicit FollowedJob(std::string first, std::string second)
-      : client([this](const FakeSsh::Seen& asked) -> FakeReply {
-          if (asked.command.find("job-follow") == std::string::npos) return {};
-          if (when_asked) when_asked(asked.host);
-          if (const auto failure = failures.find(asked.host); failure != failures.end())
-            return {.failure = failure->second};
-          return {.out = asked.host == "n-0" ? answers[0] : answers[1]};
-        }),
-        answers{std::move(first), std::move(second)} {}
-
-  Following following(FollowingOptions options = {}) {
-    return {client, {{.name = {"n-0"}}, {.name = {"n-1"}}}, kPlacement, commands, options, seen};
-  }
-  Error refused() {
-    const Cancel never;
-    Following one = following();
-    return failure_of([&] { one.run(never); });
-  }
-
-  const std::vector<NodeRanks> kPlacement = {{{"n-0"}, 0, 2}, {{"n-1"}, 2, 2}};
-  NodeCommands commands{{"0123456789abcdef"}, "train-1"};
-  FakeSsh client;
-  std::vector<std::string> answers;
-  std::map<std::string, Error> failures{};                    ///< The nodes that cannot be reached.
-  std::function<void(const std::string& host)> when_asked{};  ///< Called before each answer.
-  Recorder seen;
-};
-
-JobRecord record_of(const FollowedJob& world, Leftovers leftovers) {
-  return {.spec = {.name = {"train"}, .argv = {"x"}, .leftovers = leftovers},
-          .placement = world.kPlacement};
-}
-
-/// Returns the engine mpirun for the nodes of a world.
-std::unique_ptr<JobEngine> engine_of(FollowedJob& world) {
-  const test::TempDirectory directory;
-  const auto program = directory.path() / "agent";
-  std::ofstream(program) << "the program";
-  std::vector<ClusterNode> nodes(2);
-  nodes[0].host.name = {"n-0"};
-  nodes[1].host.name = {"n-1"};
-  return make_mpirun_engine(world.client, nodes, {"c0ffee00", Secret("none")},
-                            {.agent = remote::read_agent_program(program)});
-}
-
-/// Follows job train-1 of a world by the engine mpirun.
-JobOutcome follow_job(FollowedJob& world, OnCancel on_cancel,
-                      Leftovers leftovers = Leftovers::ended) {
-  const Cancel never;
-  return engine_of(world)->follow("train-1", record_of(world, leftovers), on_cancel, {}, world.seen,
-                                  never);
-}
-
-/// Returns how many commands of that name a world has got.
-std::ptrdiff_t commands_for(const FollowedJob& world, const std::string& word) {
-  return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
-    return seen.command.find(word) != std::string::npos;
-  });
-}
 
 TEST_SUITE_BEGIN("launcher/following");
 
@@ -514,101 +422,6 @@ TEST_CASE("statuses of any length are kept short") {
   CHECK_FALSE(agent::decode_header(large).has_value());
   const std::string tail = frame({.kind = FrameKind::end}, "x");
   CHECK_FALSE(agent::decode_header(tail).has_value());
-}
-
-TEST_CASE("nothing is waited for once all ranks of a failed job have said how they ended") {
-  agent::RankEnd failed;
-  failed.how.code = 3;
-  agent::JobEnd end;
-  end.how.code = 3;
-  const std::string job_failed = frame({.kind = FrameKind::job_status}, to_text(end));
-  const std::string failure = frame({.kind = FrameKind::rank_status, .rank = 0}, to_text(failed));
-  const auto commands_after = [&](const std::string& second, const std::string& word) {
-    FollowedJob world(failure + rank_status(1) + job_failed + last(), second);
-    CHECK(follow_job(world, OnCancel::stop_job).exit_code == 3);
-    return commands_for(world, word);
-  };
-  const std::string all = rank_status(2) + rank_status(3) + last();
-  CHECK(commands_after(all, "job-stop") == 0);
-  CHECK(commands_after(all, "job-sweep") == 0);
-  CHECK(commands_after(all, "job-follow") == 2);
-  CHECK(commands_after(rank_status(2) + last(), "job-stop") == 1);
-  CHECK(commands_after(rank_status(2) + last(), "job-sweep") == 1);
-}
-
-TEST_CASE(
-    "an order to stop that comes to the first node last is waited for, and makes it a cancel") {
-  agent::RankEnd told{.rank = 2, .how = {.code = 143}, .told = true, .host = "", .reason = ""};
-  const std::string second =
-      frame({.kind = FrameKind::rank_status, .rank = 2}, to_text(told)) + last();
-  agent::JobEnd failed;
-  failed.how.code = 205;
-  const auto end_text = [&] { return frame({.kind = FrameKind::job_status}, to_text(failed)); };
-  FollowedJob world(end_text() + last(), second);
-  CHECK(follow_job(world, OnCancel::stop_job).state == state::JobState::failed);
-
-  failed.ordered = true;
-  int asked = 0;
-  world.when_asked = [&](const std::string& host) {
-    if (host == "n-0" && ++asked == 2) world.answers[0] = end_text() + last();
-  };
-  CHECK(follow_job(world, OnCancel::stop_job).state == state::JobState::cancelled);
-
-  failed.ordered = false;
-  failed.ended =
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  world.answers[0] = end_text() + last();
-  failed.ordered = true;
-  asked = 0;
-  const auto glance =
-      engine_of(world)->glance("train-1", record_of(world, Leftovers::ended), Asking::briefly);
-  REQUIRE(glance.outcome);
-  CHECK(glance.outcome->state == state::JobState::cancelled);
-}
-
-TEST_CASE("daemons that were to stay are ended on all nodes where their job does not end well") {
-  struct Case {
-    agent::JobEnd end;
-    Leftovers leftovers;
-    int stops;
-  };
-  const agent::JobEnd well;
-  agent::JobEnd failed, late;
-  failed.how.code = 3;
-  late.cause = agent::StopCause::timeout;
-  const Case cases[] = {{well, Leftovers::kept, 0},
-                        {failed, Leftovers::kept, 1},
-                        {late, Leftovers::kept, 1},
-                        {failed, Leftovers::ended, 0}};
-  for (const Case& one : cases) {
-    CAPTURE(to_text(one.end));
-    const std::string end = frame({.kind = FrameKind::job_status}, to_text(one.end));
-    FollowedJob followed(rank_status(0) + rank_status(1) + end + last(),
-                         rank_status(2) + rank_status(3) + last());
-    follow_job(followed, OnCancel::leave_job, one.leftovers);
-    FollowedJob looked_at(followed.answers[0], followed.answers[1]);
-    CHECK(engine_of(looked_at)->glance("train-1", record_of(looked_at, one.leftovers)).outcome);
-    for (const FollowedJob* world : {&followed, &looked_at}) {
-      CHECK(commands_for(*world, "job-stop") == one.stops);
-      CHECK(commands_for(*world, "job-sweep") == one.stops);
-    }
-  }
-}
-
-TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
-  FollowedJob world(last(), job_status());
-  const auto follow = [&](OnCancel on_cancel) {
-    world.client.seen.clear();
-    const Error e = failure_of([&] { follow_job(world, on_cancel); });
-    CHECK(e.kind() == ErrorKind::denied);
-    std::string done;
-    for (const FakeSsh::Seen& seen : world.client.seen)
-      for (const std::string word : {"job-stop", "job-sweep"})
-        if (seen.command.find(word) != std::string::npos) done += word + " " + seen.host + ", ";
-    return done;
-  };
-  CHECK(follow(OnCancel::stop_job) == "job-stop n-0, job-sweep n-1, ");
-  CHECK(follow(OnCancel::leave_job).empty());
 }
 
 std::string idle_frame(int rank, bool is_idle = true) {

@@ -1,4 +1,4 @@
-// What the outcome of a job says of its launcher, mpirun above all, by its words.
+// The outcome of a job whose launcher failed: its words, above all those of mpirun, are understood.
 #include <doctest/doctest.h>
 
 #include "launcher/engines/mpirun_words.hpp"
