@@ -34,12 +34,6 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
   return std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
 }
 
-/// Returns the number of ranks on the node of a rank.
-int ranks_beside(const Topology& topology, Rank rank) {
-  const auto node = static_cast<std::size_t>(topology.node_of(rank));
-  return static_cast<int>(topology.nodes.at(node).size());
-}
-
 /// The wait of a call of few bytes. It ends where another thread wants the engine.
 class ShortWait final : public DirectWait {
  public:
@@ -67,9 +61,9 @@ Engine::Engine(Connections connections)
     : self_(connections.rank),
       timeout_(connections.timeout),
       warn_(std::move(connections.warn)),
+      spin_policy_(have_a_core_each(ranks_of_machine(connections))),
       topology_(std::move(connections.topology)),
-      runner_(connections, *this),
-      spin_policy_(have_a_core_each(ranks_beside(topology_, self_))) {
+      runner_(connections, *this) {
   watch_.add(runner_.routes().poll_descriptors());
   std::vector<int> descriptors = runner_.routes().descriptors();
   descriptors.push_back(watch_.descriptor());

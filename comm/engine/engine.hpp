@@ -158,6 +158,7 @@ class Engine final : private RunnerEvents {
   Rank self_;
   std::chrono::milliseconds timeout_;
   std::function<void(const std::string&)> warn_;
+  SpinPolicy spin_policy_;
   Topology topology_;
 
   mutable BiasedMutex mutex_;
@@ -165,7 +166,6 @@ class Engine final : private RunnerEvents {
   Runner runner_;
 
   mutable std::atomic<int> entering_{0};
-  SpinPolicy spin_policy_;
   int waiters_ = 0;
   std::set<std::thread::id> waiting_threads_;  ///< Threads that have ever waited.
   const void* last_waiting_ = nullptr;         ///< One of them, by its thread pointer.

@@ -69,6 +69,10 @@ struct Connections {
       algorithm{};  ///< The algorithm of all-reduces, if the user has named one.
 };
 
+/// Returns the number of ranks that want the cores of this machine: those that share memory with
+/// this rank, and those to which a connection does not leave the machine.
+int ranks_of_machine(const Connections& connections);
+
 /// The connections that this rank wishes; it gets those that the other side wishes too.
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;

@@ -37,7 +37,7 @@ TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
     : Flow(link),
       socket_(std::move(socket)),
       is_within_host_(comm::is_within_host(socket_.get())),
-      ahead_(std::make_unique<std::byte[]>(kAhead)) {
+      ahead_(std::make_unique_for_overwrite<std::byte[]>(kMostReadAhead)) {
   // Fails on a socket that is not TCP's, which does not matter.
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
 }
@@ -184,6 +184,7 @@ bool TcpFlow::read(FrameEvents& events) {
       EncodedFrame header;
       take_ahead(header);
       frame_ = decode_frame(header);
+      if (frame_.kind == TcpFrameKind::chunk) are_short_ = frame_.length <= kShort;
       has_frame_ = true;
     }
     if (!has_target_ && !find_target(events, i >= kFramesATurn)) return has_moved;
@@ -203,10 +204,10 @@ bool TcpFlow::begin_next_part() noexcept {
   return true;
 }
 
-/// Returns whether the frame is to be read. The rest of one that is not makes the socket readable:
-/// its bytes are more than what is read ahead.
+/// Returns whether the frame is to be read. The rest of one that is not makes the socket readable.
 bool TcpFlow::find_target(FrameEvents& events, bool is_turn_over) {
-  if (is_long(frame_) && (is_turn_over || events.may_stay(frame_))) return false;
+  const bool has_rest = frame_.length > ahead_end_ - ahead_begin_;
+  if (!are_short_ && has_rest && (is_turn_over || events.may_stay(frame_))) return false;
   has_target_ = true;
   filled_ = 0;
   target_ = events.target_of(frame_);
@@ -223,13 +224,19 @@ void TcpFlow::stage() {
   target_ = {staged_.get(), frame_.length};
 }
 
-/// Small frames, and the headers of long ones, come many at a time.
+/// Returns the room for what is read ahead. What is ahead of a long frame would be copied once
+/// more.
+std::span<std::byte> TcpFlow::room_ahead() const noexcept {
+  return {ahead_.get() + ahead_end_, (are_short_ ? kMostReadAhead : kShort) - ahead_end_};
+}
+
+/// Short frames, and the headers of long ones, come many at a time.
 bool TcpFlow::read_ahead() {
   const std::size_t left = ahead_end_ - ahead_begin_;
   std::memmove(ahead_.get(), ahead_.get() + ahead_begin_, left);
   ahead_begin_ = 0;
   ahead_end_ = left;  // What was there before is not read again, even if the connection has ended.
-  receive({}, {ahead_.get() + left, kAhead - left});
+  receive({}, room_ahead());
   return ahead_end_ > left;
 }
 
@@ -242,7 +249,7 @@ bool TcpFlow::read_body(FrameEvents& events) {
     if (is_drained_) return false;
     ahead_begin_ = ahead_end_ = 0;
     // The header of the next chunk comes with this one.
-    filled_ += receive(target_.subspan(filled_), {ahead_.get(), is_long(frame_) ? kAhead : 0});
+    filled_ += receive(target_.subspan(filled_), room_ahead());
   }
   has_target_ = false;
   const Frame read = frame_;  // The receiver of the frame may close this flow.

@@ -60,7 +60,7 @@ class TcpFlow final : public Flow {
   [[noreturn]] void fail(int error);
   bool read_ahead();
   bool begin_next_part() noexcept;
-  static bool is_long(const Frame& frame) noexcept { return frame.length > kAhead; }
+  std::span<std::byte> room_ahead() const noexcept;
   bool find_target(FrameEvents& events, bool is_turn_over);
   void stage();
   bool is_in_message() const noexcept;
@@ -84,11 +84,15 @@ class TcpFlow final : public Flow {
       0;  ///< Those up to the end of the last frame that a message needs.
   std::uint64_t written_bytes_ = 0;
 
-  static constexpr std::size_t kAhead = 4096;
+  /// The bytes of the longest frame that is short: it may be copied once more.
+  static constexpr std::size_t kShort = 4096;
+  /// The most that is read ahead: many short frames, with one call of the kernel.
+  static constexpr std::size_t kMostReadAhead = 32 << 10;
   std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
   bool is_drained_ = false;  ///< Whether the last receive took all that there was.
+  bool are_short_ = false;   ///< Whether the last chunk was short: the next ones may be, too.
   bool has_frame_ = false;
   bool has_target_ = false;
   Frame frame_{};         ///< A frame, or the part of a long chunk that is handed over alone.

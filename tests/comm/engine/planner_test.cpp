@@ -70,6 +70,20 @@ TEST_CASE("ranks of one machine exchange directly, whatever is not short") {
     CHECK(all_reduce_plan(all_reduce_of(bytes), filled_nodes(8, 8)).algorithm == Algorithm::direct);
 }
 
+TEST_CASE("two or four ranks exchange more at once than others, in as few steps as slices") {
+  const auto algorithm = [](int ranks, std::uint64_t bytes) {
+    return all_reduce_plan(all_reduce_of(bytes), filled_nodes(ranks, 1)).algorithm;
+  };
+  for (const int ranks : {2, 4}) {
+    CHECK(algorithm(ranks, 32 << 10) == Algorithm::recursive_doubling);
+    CHECK(algorithm(ranks, (32 << 10) + 4) == Algorithm::direct);
+  }
+  for (const int ranks : {3, 5, 8, 16}) {
+    CHECK(algorithm(ranks, 8 << 10) == Algorithm::recursive_doubling);
+    CHECK(algorithm(ranks, 16 << 10) == Algorithm::direct);
+  }
+}
+
 TEST_CASE("long data between machines goes by ring, where everybody hears from one alone") {
   for (const int ranks : {3, 4, 16, 100})
     CHECK(all_reduce_plan(all_reduce_of(100 << 20), filled_nodes(ranks, 1)).algorithm ==

@@ -64,6 +64,55 @@ TEST_CASE("a long message stays in its connection while a receive may be about t
   CHECK(taken == sent);
 }
 
+TEST_CASE("many short messages are read at once") {
+  TcpPair pair(1);
+  const std::vector<std::byte> bytes(512, std::byte{7});
+  constexpr std::uint64_t kMessages = 50;
+  for (std::uint64_t tag = 1; tag <= kMessages; ++tag)
+    pair.a->send(tag, bytes);
+  std::vector<std::byte> taken(bytes.size());
+  const auto take = [&](std::uint64_t tag) {
+    std::ranges::fill(taken, std::byte{});
+    Incoming wanted{.peer = {0}, .tag = {tag}, .sink = {.memory = taken}};
+    return pair.b->transport->receive_now(wanted) && taken == bytes;
+  };
+  CHECK(take(1));  // It is the first chunk: only then is it known that they are short.
+  CHECK(take(9));
+  const int connection = pair.b->sockets_of_peer.front();
+  pollfd ready{connection, POLLIN, 0};
+  CHECK(::poll(&ready, 1, 0) == 0);  // All have been read.
+  for (std::uint64_t tag = 2; tag <= kMessages; ++tag)
+    CHECK((tag == 9 || take(tag)));
+}
+
+TEST_CASE("messages of all lengths arrive whole, whatever has been read ahead of them") {
+  TcpPair pair(1);
+  const std::vector<std::size_t> lengths = {512,    4096, 5000, 512,  20'000, 40'000, 512, 512,
+                                            60'000, 8,    4097, 4096, 33'000, 100,    0,   32'768};
+  std::vector<std::vector<std::byte>> sent;
+  std::vector<std::vector<std::byte>> taken;
+  for (const std::size_t length : lengths) {
+    sent.emplace_back(length, static_cast<std::byte>(sent.size() + 1));
+    taken.emplace_back(length);
+    pair.a->send(sent.size(), sent.back());
+  }
+  SUBCASE("each is asked for while the one before is there") {
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      pair.b->transport->progress();
+      pair.b->receive(i + 1, {.memory = taken[i]});
+      while (pair.b->events.received_messages <= static_cast<int>(i))
+        pair.b->transport->progress();
+    }
+  }
+  SUBCASE("the last is asked for first") {
+    for (std::size_t i = sent.size(); i-- > 0;) {
+      pair.b->receive(i + 1, {.memory = taken[i]});
+      pair.settle();
+    }
+  }
+  CHECK(taken == sent);
+}
+
 TEST_CASE("a short message is sent and taken within calls, with its note and without a report") {
   TcpPair pair(2);
   REQUIRE(pair.a->transport->capabilities().most_now == kMostNow);
