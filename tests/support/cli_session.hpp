@@ -49,4 +49,17 @@ class Session {
   }
 };
 
+/// Records a running cluster with as many nodes.
+inline state::Cluster put_cluster(Session& session, const std::string& name, int nodes) {
+  state::Cluster cluster{.id = {"0a1b2c3d"}, .name = {name}, .provider = "static"};
+  cluster.state = state::ClusterState::running;
+  session.context.store().insert_cluster(cluster);
+  for (int i = 0; i < nodes; ++i) {
+    state::Node node{.cluster = cluster.id, .index = i, .name = {name + "-" + std::to_string(i)}};
+    node.state = state::NodeState::running;
+    session.context.store().put_node(node);
+  }
+  return cluster;
+}
+
 }  // namespace fastgpu::cli::test
