@@ -319,40 +319,49 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .offloaded = std::move(offloaded)};
 }
 
-std::shared_ptr<const PreparedProgram> Communicator::program_of(
-    const Call& call, std::optional<Direction> direction) {
-  const bool is_average = call.reduction.op == ReduceOp::average;
-  const ProgramKey key{.kind = call.kind,
-                       .bytes = call.bytes,
-                       .type = direction ? call.moved : call.reduction.type,
-                       .is_average = is_average,
-                       .root = call.root,
-                       .direction = direction};
-  if (last_.program && last_.key == key) return last_.program;
+Communicator::ProgramKey Communicator::key_of(const Call& call,
+                                              std::optional<Direction> direction) noexcept {
+  return {.kind = call.kind,
+          .bytes = call.bytes,
+          .type = direction ? call.moved : call.reduction.type,
+          .is_average = call.reduction.op == ReduceOp::average,
+          .root = call.root,
+          .direction = direction};
+}
+
+Communicator::SharedProgram Communicator::program_of(const Call& call,
+                                                     std::optional<Direction> direction) {
+  const ProgramKey key = key_of(call, direction);
+  last_ = {key, take_program(key, call)};
+  return last_.program;
+}
+
+/// Returns the program, and leaves none in `last_` if it was there. A copy would have to be given
+/// up after the call, by an atomic operation, which waits until the message has left (BiasedMutex).
+Communicator::SharedProgram Communicator::take_program(const ProgramKey& key, const Call& call) {
+  if (last_.program && last_.key == key) return std::exchange(last_.program, nullptr);
   const auto known = programs_.find(key);
-  if (known != programs_.end()) {
-    last_ = {known->first, known->second};
-    return last_.program;
-  }
+  if (known != programs_.end()) return known->second;
   if (programs_.size() == kMostPrograms) programs_.clear();
-  PlannedCall planned = plan_for(call, self_, topology_, direction);
+  PlannedCall planned = plan_for(call, self_, topology_, key.direction);
   auto made = world_->engine.prepare({std::move(planned.program), planned.averaging, group_},
                                      call.reduction.type);
   programs_.emplace(key, made);
   return made;
 }
 
-void Communicator::run(const Arguments& arguments) {
-  Call call = arguments.call;
+void Communicator::run(Arguments&& arguments) {
+  Call& call = arguments.call;
   const std::span data = arguments.data;
   const std::span input = arguments.input;
   if (is_offloaded(call)) return run(work_of(call, data, input));
   check_memory(call.kind, {.in = input, .out = data}, self_);
-  std::shared_ptr<const PreparedProgram> program;
+  const ProgramKey key = key_of(call, {});
+  SharedProgram program;
   std::uint64_t tag_base = 0;
   {
     const CommunicatorNumber::Start start(*context_, call.kind);
-    program = program_of(call, {});
+    program = take_program(key, call);
     call.sequence = sequence_++;
     tag_base = context_->tag_of(call.sequence);
   }
@@ -374,6 +383,10 @@ void Communicator::run(const Arguments& arguments) {
                 .note = note,
                 .part_of = part_of_};
   });
+  if (!program) return;  // An operation has it.
+  const CommunicatorNumber::Start start(*context_, CallKind::message);
+  if (last_.key != key) last_.key = key;  // A look takes less time than a copy.
+  last_.program = std::move(program);
 }
 
 void Communicator::run(Work&& work, Reminder* reminder) {

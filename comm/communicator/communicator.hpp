@@ -184,6 +184,7 @@ class Communicator {
     std::byte nothing{};  ///< The content of a barrier's messages.
   };
   using Group = PreparedProgram::Group;  ///< Shared with work under way.
+  using SharedProgram = std::shared_ptr<const PreparedProgram>;
   struct ProgramKey {
     CallKind kind{};
     std::uint64_t bytes = 0;
@@ -197,7 +198,7 @@ class Communicator {
   /// The program of the latest call, which is mostly that of the next, too.
   struct LastProgram {
     ProgramKey key;
-    std::shared_ptr<const PreparedProgram> program;
+    SharedProgram program;
   };
 
   /// A collective call that is not numbered yet, and its memory.
@@ -229,8 +230,9 @@ class Communicator {
 
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                std::optional<Direction> direction = {});
-  std::shared_ptr<const PreparedProgram> program_of(const Call& call,
-                                                    std::optional<Direction> direction);
+  static ProgramKey key_of(const Call& call, std::optional<Direction> direction) noexcept;
+  SharedProgram program_of(const Call& call, std::optional<Direction> direction);
+  SharedProgram take_program(const ProgramKey& key, const Call& call);
   bool is_offloaded(const Call& call) const {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }
@@ -240,7 +242,7 @@ class Communicator {
   [[noreturn]] void refuse_rank(const char* call, Rank rank) const;
   Rank world_rank(Rank rank) const { return (*group_)[static_cast<std::size_t>(rank.value)]; }
   std::uint32_t agree_on_context(std::uint32_t wanted);
-  void run(const Arguments& arguments);
+  void run(Arguments&& arguments);
   void run(Work&& work, Reminder* reminder = nullptr);
   Handle start(const Arguments& arguments, std::int32_t priority = 0);
   Handle start(Work work);
@@ -253,12 +255,12 @@ class Communicator {
   AllReducePlan plan_{};
   const char* part_of_ = nullptr;
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
-  std::shared_ptr<const PreparedProgram> no_program_;  ///< The program of what MPI runs.
+  SharedProgram no_program_;         ///< The program of what MPI runs.
   std::uint64_t sequence_ = 0;
-  std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
-  std::vector<std::uint64_t> received_;                                    ///< Messages, by rank.
-  std::map<ProgramKey, std::shared_ptr<const PreparedProgram>> programs_;  ///< Lately used.
-  LastProgram last_;                                                       ///< One of them.
+  std::vector<std::uint64_t> sent_;               ///< Messages, by rank.
+  std::vector<std::uint64_t> received_;           ///< Messages, by rank.
+  std::map<ProgramKey, SharedProgram> programs_;  ///< Lately used.
+  LastProgram last_;                              ///< One of them, or none while a call runs it.
 };
 
 }  // namespace fastgpu::comm

@@ -143,6 +143,7 @@ class Mailbox {
     std::uint64_t cells = 0;
   };
 
+  static void copy_body(std::byte* into, const std::byte* from, std::uint64_t steps) noexcept;
   std::byte* place(std::uint64_t step) const noexcept { return steps_[step % kSteps]; }
   static std::uint64_t steps_left(std::uint64_t step) noexcept { return kSteps - step % kSteps; }
   static std::uint64_t steps_of(const Descriptor& descriptor) noexcept {
@@ -272,6 +273,19 @@ inline bool Mailbox::has_descriptor() const noexcept {
   return is_put(receiver_.steps).load(std::memory_order_seq_cst) != 0;
 }
 
+/// Copies so many steps. Most bodies have one or two, for which a call or a string instruction
+/// takes longer than the copy.
+inline void Mailbox::copy_body(std::byte* into, const std::byte* from,
+                               std::uint64_t steps) noexcept {
+  constexpr std::size_t kStep = Descriptor::kStep;
+  if (steps > 2) {
+    std::memcpy(into, from, steps * kStep);
+  } else if (steps > 0) {
+    std::memcpy(into, from, kStep);
+    if (steps == 2) std::memcpy(into + kStep, from + kStep, kStep);
+  }
+}
+
 inline bool Mailbox::take(Descriptor& into) noexcept {
   if (!has_descriptor()) return false;
   const std::byte* const from = place(receiver_.steps);
@@ -284,7 +298,7 @@ inline bool Mailbox::take(Descriptor& into) noexcept {
     return take(into);
   }
   const std::uint64_t steps = std::min(steps_of(into), left);
-  std::memcpy(into.body, from + Descriptor::kHead, (steps - 1) * Descriptor::kStep);
+  copy_body(into.body, from + Descriptor::kHead, steps - 1);
   drop_steps(steps);
   return true;
 }

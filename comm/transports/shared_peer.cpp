@@ -32,14 +32,12 @@ void copy_note(Descriptor& descriptor, const Note& note) {
   std::memcpy(descriptor.body, note.data(), note.size());
 }
 
-/// Returns the note of the next call that is like that of `last`.
-Note next_of(const Note& last) noexcept {
-  Note next = last;
+/// Makes it the note of the next call that is like its own.
+void count_up(Note& note) noexcept {
   std::uint64_t count = 0;
-  std::memcpy(&count, next.data() + kCountInNote, sizeof(count));
+  std::memcpy(&count, note.data() + kCountInNote, sizeof(count));
   count = in_wire_order(in_wire_order(count) + 1);
-  std::memcpy(next.data() + kCountInNote, &count, sizeof(count));
-  return next;
+  std::memcpy(note.data() + kCountInNote, &count, sizeof(count));
 }
 
 std::span<const std::byte> inlined_bytes(const Descriptor& descriptor) {
@@ -114,12 +112,14 @@ bool SharedPeer::put_short(Outgoing& message) {
 NoteForm SharedPeer::form_of(const Note* note) const noexcept {
   if (note == nullptr) return NoteForm::none;
   // By memcmp: the == of arrays of bytes compares one byte after the other.
-  const bool is_next = std::memcmp(note->data(), next_of(last_put_).data(), kNoteBytes) == 0;
+  const bool is_next = next_put_ && std::memcmp(note->data(), next_put_->data(), kNoteBytes) == 0;
   return is_next ? NoteForm::next : NoteForm::whole;
 }
 
 void SharedPeer::note_is_put(const Note* note) noexcept {
-  if (note != nullptr) last_put_ = *note;
+  if (note == nullptr) return;
+  next_put_ = *note;
+  count_up(*next_put_);
 }
 
 /// Puts the place of the bytes, which the receiver reads, or asks for.
@@ -211,10 +211,9 @@ bool SharedPeer::receive_now(Incoming& message) {
     return true;
   }
   for (int i = 0; i < kDescriptorsATurn; ++i) {
-    Descriptor descriptor;
-    if (!in_.take(descriptor)) return false;
-    if (deliver_now(message, descriptor)) return true;
-    open(descriptor);
+    if (!in_.take(taken_)) return false;
+    if (deliver_now(message, taken_)) return true;
+    open(taken_);
   }
   return false;
 }
@@ -268,7 +267,7 @@ void SharedPeer::report_note(const Descriptor& descriptor) {
       std::memcpy(last_taken_.data(), descriptor.body, last_taken_.size());
       break;
     case NoteForm::next:
-      last_taken_ = next_of(last_taken_);
+      count_up(last_taken_);
       break;
     default:
       refuse_shared("it sent a descriptor that makes no sense");
