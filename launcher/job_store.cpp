@@ -77,11 +77,11 @@ void note_start(state::Job& job, state::TimePoint began) {
 }
 
 /// Notes the time when the ranks of an ended job began, where its engine knows that. A job that was
-/// cancelled in Slurm's queue has not run. Leaves a record alone that cannot be read.
+/// cancelled in the queue of its engine has not run. Leaves a record alone that cannot be read.
 void note_beginning(state::Job& job, const JobOutcome& outcome) try {
   if (outcome.began) return note_start(job, std::min(*outcome.began, *job.ended));
-  const bool is_in_slurm = job.record->spec.engine == EngineKind::slurm;
-  if (is_in_slurm && outcome.state == JobState::cancelled && !job.record->started)
+  const bool has_queue = job.record->spec.engine != EngineKind::mpirun;
+  if (has_queue && outcome.state == JobState::cancelled && !job.record->started)
     note_start(job, *job.ended);
 } catch (const Error&) {
   return;

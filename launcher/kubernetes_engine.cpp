@@ -46,16 +46,31 @@ struct SeenMpiJob {
   bool is_foreign = false;  ///< The name is that of an MPIJob that is not ours.
 };
 
-/// Returns the outcome of a job without an MPIJob. One whose start was unclear has no name in the
-/// engine.
-JobOutcome gone_outcome(const JobRecord& job, const SeenMpiJob& seen, const std::string& place) {
+/// Writes the times as our clock would have shown them. `offset` is how far the server's is ahead:
+/// the clocks in a cluster agree with each other.
+void put_on_our_clock(SeenMpiJob& seen, std::chrono::seconds offset) {
+  const auto put = [&](std::optional<state::TimePoint>& time) {
+    if (time) *time -= offset;
+  };
+  put(seen.job->started);
+  put(seen.job->ended);
+  if (!seen.pod) return;
+  put(seen.pod->started);
+  put(seen.pod->ended);
+}
+
+/// Returns the outcome of a job without an MPIJob, which began then as far as it was seen. One
+/// whose start was unclear has no name in the engine.
+JobOutcome gone_outcome(const JobRecord& job, const SeenMpiJob& seen, const std::string& place,
+                        std::optional<state::TimePoint> began = {}) {
   const bool is_unclear = job.engine_job.id.empty();
   std::string reason = is_unclear ? "Kubernetes has no such MPIJob: its creation has not succeeded"
                                   : "the MPIJob is gone: it was deleted in Kubernetes";
   if (seen.is_foreign)
     reason = "MPIJob " + place + " is not of this job, and is left alone: the job's own " +
              (is_unclear ? "was not created" : "was deleted in Kubernetes");
-  return {.state = state::JobState::lost, .exit_code = 1, .reason = std::move(reason)};
+  return {
+      .state = state::JobState::lost, .exit_code = 1, .reason = std::move(reason), .began = began};
 }
 
 bool has_finished(const SeenMpiJob& seen) {
@@ -228,7 +243,8 @@ class KubernetesEngine final : public JobEngine {
     const bool waits = seen.job->phase == MpiJobPhase::waiting;
     const std::string why =
         seen.pod && !seen.pod->reason.empty() ? " (" + seen.pod->reason + ")" : "";
-    return {.waits = waits,
+    return {.began = seen.pod ? seen.pod->started : std::nullopt,
+            .waits = waits,
             .reason = waits ? "waits for its pods" + why : "",
             .nodes = seen.pod ? seen.pod->node : "",
             .engine_id = id};
@@ -242,16 +258,18 @@ class KubernetesEngine final : public JobEngine {
         {.rank = {}, .tail = options.tail, .since = options.since, .times = options.times},
         observer);
     Outage outage;
+    std::optional<state::TimePoint> began;  // As far as it has been seen.
     while (!cancel.requested()) {
       try {
         const auto seen = look_patiently(id, job, outage, observer, cancel);
+        if (seen && seen->pod && seen->pod->started) began = seen->pod->started;
         const bool is_over = seen && has_finished(*seen);
         const auto mode = is_over ? LogMode::what_there_is : LogMode::follow;
         const bool is_read =
             !seen || !options.data || read_log(reader, *seen, mode, outage, observer, cancel);
         if (is_over && is_read)
           return seen->job ? outcome_of_ended(id, job, *seen, cancel)
-                           : gone_outcome(job, *seen, place_of(id));
+                           : gone_outcome(job, *seen, place_of(id), began);
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::interrupted) throw;
         break;
@@ -262,7 +280,10 @@ class KubernetesEngine final : public JobEngine {
       throw Error(ErrorKind::interrupted, "interrupted; job " + id + " is still running");
     for (const auto& stopped : stop(id, job))
       if (!stopped.ok()) throw stopped.error().during("stopping job " + id);
-    return {.state = state::JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+    return {.state = state::JobState::cancelled,
+            .exit_code = 130,
+            .reason = "cancelled",
+            .began = began};
   }
 
   void await_end(const std::string& id, const JobRecord& job, const Cancel& cancel) override {
@@ -339,6 +360,7 @@ class KubernetesEngine final : public JobEngine {
     seen.job = parse_mpijob(*there);
     const auto pods = api_.find(launcher_pods_path(api_.access().name_space, id), cancel);
     if (pods) seen.pod = parse_launcher_pod(*pods);
+    put_on_our_clock(seen, api_.clock_offset());
     return seen;
   }
 

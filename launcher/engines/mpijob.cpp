@@ -177,9 +177,9 @@ std::string optional_text(const json& object, const char* key) {
   return optional_field(object, key, json::value_t::string).get<std::string>();
 }
 
-/// Returns when a container in this state started; absent before that.
-std::optional<state::TimePoint> started_in(const json& state) {
-  const auto time = parse_pod_time(optional_text(state, "startedAt"));
+/// Returns the time in a field of an object; absent without one.
+std::optional<state::TimePoint> time_in(const json& object, const char* key) {
+  const auto time = parse_pod_time(optional_text(object, key));
   if (!time) return std::nullopt;
   return state::TimePoint(
       std::chrono::duration_cast<state::TimePoint::duration>(std::chrono::nanoseconds(*time)));
@@ -201,7 +201,8 @@ LauncherPod parse_pod(const json& pod) {
     const json ended = optional_field(state, "terminated", json::value_t::object);
     parsed.has_log = state.contains("running") || state.contains("terminated");
     const json running = optional_field(state, "running", json::value_t::object);
-    parsed.started = started_in(ended.empty() ? running : ended);
+    parsed.started = time_in(ended.empty() ? running : ended, "startedAt");
+    parsed.ended = time_in(ended, "finishedAt");
     if (!optional_text(waiting, "reason").empty()) parsed.reason = optional_text(waiting, "reason");
     if (ended.contains("exitCode")) {
       parsed.exit_code = field<int>(ended, "exitCode");
@@ -353,8 +354,12 @@ MpiJobState parse_mpijob(const json& object) {
     state = {.phase = phase,
              .reason = printable(optional_text(condition, "reason"), 100),
              .message = printable(optional_text(condition, "message"), 300)};
-    if (phase == MpiJobPhase::succeeded || phase == MpiJobPhase::failed) break;
+    if (phase != MpiJobPhase::succeeded && phase != MpiJobPhase::failed) continue;
+    state.ended = time_in(status, "completionTime");
+    if (!state.ended) state.ended = time_in(condition, "lastTransitionTime");
+    break;
   }
+  state.started = time_in(status, "startTime");
   state.slots = std::max(1, slots);
   state.secrets = secrets_of(spec);
   return state;
@@ -401,8 +406,14 @@ void blame_rank(JobOutcome& outcome, state::FirstFailure failure) {
 JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,
                          const JobSpec& spec) {
   JobOutcome outcome = outcome_of_mpijob(job, pod, spec);
-  if (pod) outcome.nodes = pod->node;
-  if (pod) outcome.began = pod->started;
+  outcome.began = job.started;
+  outcome.ended = job.ended;
+  if (!pod) return outcome;
+  outcome.nodes = pod->node;
+  if (pod->ended) outcome.ended = pod->ended;
+  // A container that was never started has not run.
+  if (!pod->has_log) outcome.began = outcome.ended;
+  if (pod->started) outcome.began = pod->started;
   return outcome;
 }
 

@@ -45,10 +45,12 @@ struct MpiJobState {
   std::string message{};
   int slots = 1;                       ///< The slots of each worker.
   std::vector<std::string> secrets{};  ///< Values of variables whose names sound like a secret.
+  std::optional<state::TimePoint> started{};  ///< The time when the operator took it up.
+  std::optional<state::TimePoint> ended{};    ///< Absent before its end.
 };
 
-/// Reads the conditions of an MPIJob, and its secrets. Throws remote, naming the field, for another
-/// object.
+/// Reads the conditions of an MPIJob, its times, and its secrets. Throws remote, naming the field,
+/// for another object.
 MpiJobState parse_mpijob(const nlohmann::json& object);
 
 /// The pod that runs mpirun.
@@ -59,6 +61,7 @@ struct LauncherPod {
   std::optional<int> exit_code{};  ///< Absent before its end.
   std::string reason{};            ///< Why it waits or ended: "OOMKilled", "ErrImagePull".
   std::optional<state::TimePoint> started{};  ///< The time when the container started.
+  std::optional<state::TimePoint> ended{};    ///< The time when it ended.
 };
 
 /// Returns the newest pod of a list; absent for an empty one. Throws remote, naming the field.
@@ -73,7 +76,8 @@ std::optional<state::FirstFailure> failure_named_by_mpirun(std::string_view word
 /// Makes the rank the cause of a job's bad end.
 void blame_rank(JobOutcome& outcome, state::FirstFailure failure);
 
-/// Decides about a job that has ended. `pod` may be gone.
+/// Decides about a job that has ended. `pod` may be gone. The times are those of the launcher's
+/// container, and else those of the MPIJob.
 JobOutcome decide_mpijob(const MpiJobState& job, const std::optional<LauncherPod>& pod,
                          const JobSpec& spec);
 

@@ -103,6 +103,17 @@ http::Response KubernetesApi::send(const http::Request& request, const Cancel& c
   }
 }
 
+void KubernetesApi::note_clock(const http::Response& response,
+                               std::chrono::system_clock::time_point sent) {
+  const auto received = std::chrono::system_clock::now();
+  const auto offset = http::clock_offset(response.header("Date"), received);
+  if (!offset) return;
+  // The header has whole seconds, and the answer may have been written as soon as the request.
+  const auto doubt =
+      std::chrono::ceil<std::chrono::seconds>(received - sent) + std::chrono::seconds(1);
+  clock_offset_ = std::chrono::abs(*offset) <= doubt ? std::chrono::seconds(0) : *offset;
+}
+
 http::Response KubernetesApi::send_until_answered(const http::Request& request,
                                                   const Cancel& cancel) {
   Effect effect = Effect::none;
@@ -117,7 +128,9 @@ http::Response KubernetesApi::send_until_answered(const http::Request& request,
     std::optional<Error> failure;
     cancel.check();
     try {
+      const auto sent = std::chrono::system_clock::now();
       http::Response response = send(request, cancel);
+      note_clock(response, sent);
       if (response.status >= 500) effect = Effect::possible;
       if (!is_worth_repeating(response)) return response;
       failure = failure_of(response);

@@ -36,6 +36,10 @@ class KubernetesApi {
 
   const KubernetesAccess& access() const noexcept { return access_; }
 
+  /// Returns how far the server's clock is ahead of ours, by the header "Date" of its last answer;
+  /// 0 if they agree within the time that the answer took, or it has none.
+  std::chrono::seconds clock_offset() const noexcept { return clock_offset_; }
+
   /// Returns the object at a path, such as "/api/v1/pods"; absent if it does not exist (404).
   std::optional<nlohmann::json> find(const std::string& path, const Cancel& cancel);
 
@@ -61,6 +65,7 @@ class KubernetesApi {
  private:
   http::Request request(const std::string& method, const std::string& path) const;
   http::Response send(const http::Request& request, const Cancel& cancel);
+  void note_clock(const http::Response& response, std::chrono::system_clock::time_point sent);
   /// Tells whether the tries of a request may have changed something although no answer shows it.
   enum class Effect : std::uint8_t { none, possible };
   http::Response send_until_answered(const http::Request& request, const Cancel& cancel);
@@ -76,6 +81,7 @@ class KubernetesApi {
   http::Client& client_;
   KubernetesAccess access_;
   http::Backoff backoff_;
+  std::chrono::seconds clock_offset_{0};
 };
 
 /// The annotation that create() needs.

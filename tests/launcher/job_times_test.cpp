@@ -118,14 +118,16 @@ TEST_CASE("a job that is looked at late has its own times, and not those of the 
   CHECK(run_time_of(course_of(job), kCreated + 160s) == 2s);
 }
 
-TEST_CASE("a job that was cancelled in Slurm's queue has not run") {
-  const test::TempDirectory directory;
-  state::Store store(directory.path());
-  state::Job job = stored_job(store, record_of(EngineKind::slurm));
-  mark_running(store, job);
-  note_glance(store, job, {.waits = true, .reason = "waits", .engine_id = "17"});
-  mark_ended(store, job, {.state = JobState::cancelled});
-  CHECK(run_time_of(course_of(job), kCreated + 160s) == 0s);
+TEST_CASE("a job that was cancelled in the queue of its engine has not run") {
+  for (const EngineKind engine : {EngineKind::slurm, EngineKind::kubernetes}) {
+    const test::TempDirectory directory;
+    state::Store store(directory.path());
+    state::Job job = stored_job(store, record_of(engine));
+    mark_running(store, job);
+    note_glance(store, job, {.waits = true, .reason = "waits", .engine_id = "17"});
+    mark_ended(store, job, {.state = JobState::cancelled});
+    CHECK(run_time_of(course_of(job), kCreated + 160s) == 0s);
+  }
 }
 
 TEST_CASE("the first rank that began, by the clock of its node, begins the job") {

@@ -2,9 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
+#include "base/time_text.hpp"
 #include "launcher/kubernetes_world.hpp"
 #include "support/failure.hpp"
 
@@ -221,6 +226,81 @@ TEST_CASE("a job that waits for its pods shows why") {
   CHECK(glance.reason == "waits for its pods (ErrImagePull)");
   CHECK(glance.nodes == "n1");
   CHECK(glance.engine_id == "train-1");
+}
+
+/// Returns a time of this second, by a clock that is so far ahead, as the API writes it.
+std::string api_time(std::chrono::seconds ahead) {
+  return utc_text(std::chrono::system_clock::now() + ahead);
+}
+
+/// Returns the present time by a clock that is so far ahead, as the header "Date" has it.
+http::Header date_header(std::chrono::seconds ahead) {
+  const std::time_t time =
+      std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() + ahead);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 40> text{};
+  std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {"Date", text.data()};
+}
+
+/// Returns the seconds between two times, rounded.
+long seconds_between(state::TimePoint first, state::TimePoint second) {
+  return std::chrono::round<std::chrono::seconds>(second - first).count();
+}
+
+TEST_CASE("the times of a job are those of Kubernetes, on our clock") {
+  using std::chrono::seconds;
+  for (const int ahead : {0, 600, -3600}) {
+    CAPTURE(ahead);
+    bool is_over = false;
+    KubernetesWorld world([&](const http::Request& request) {
+      json running = {{"startedAt", api_time(seconds(ahead - 100))}};
+      json ended = {{"exitCode", 0},
+                    {"startedAt", api_time(seconds(ahead - 100))},
+                    {"finishedAt", api_time(seconds(ahead - 40))}};
+      const json state = is_over ? json{{"terminated", ended}} : json{{"running", running}};
+      return json_answer(
+          200, asks(request, "/pods?") ? pods(state) : mpijob(is_over ? "Succeeded" : "Running"),
+          {date_header(seconds(ahead))});
+    });
+    const auto now = std::chrono::system_clock::now();
+    const JobGlance running = world.engine->glance("train-1", kubernetes_job());
+    REQUIRE(running.began);
+    CHECK(std::abs(seconds_between(*running.began, now) - 100) <= 2);
+    is_over = true;
+    const JobGlance over = world.engine->glance("train-1", kubernetes_job());
+    REQUIRE(over.outcome);
+    REQUIRE(over.outcome->began);
+    REQUIRE(over.outcome->ended);
+    CHECK(std::abs(seconds_between(*over.outcome->began, now) - 100) <= 2);
+    CHECK(std::abs(seconds_between(*over.outcome->ended, now) - 40) <= 2);
+  }
+}
+
+TEST_CASE("a job that is cancelled, or deleted by others, while it is followed keeps its begin") {
+  for (const bool is_cancelled : {true, false}) {
+    CAPTURE(is_cancelled);
+    Cancel cancel;
+    bool is_gone = false;
+    KubernetesWorld world([&](const http::Request& request) {
+      if (request.method == "DELETE") return json_answer(200, json::object());
+      if (asks(request, "/log?")) {
+        if (is_cancelled) cancel.request();
+        is_gone = !is_cancelled;
+        return json_answer(404, json::object());
+      }
+      if (is_gone) return status_answer(404, "not found");
+      if (!asks(request, "/pods?")) return json_answer(200, mpijob("Running"));
+      return json_answer(200, pods({{"running", {{"startedAt", "2026-03-01T12:00:07Z"}}}}));
+    });
+    PodRecorder seen;
+    const JobOutcome outcome =
+        world.engine->follow("train-1", kubernetes_job(), OnCancel::stop_job, {}, seen, cancel);
+    CHECK(outcome.state == (is_cancelled ? state::JobState::cancelled : state::JobState::lost));
+    REQUIRE(outcome.began);
+    CHECK(utc_text(*outcome.began) == "2026-03-01T12:00:07Z");
+  }
 }
 
 TEST_CASE("the end of a job is awaited without its log, until its MPIJob has ended or is gone") {

@@ -219,7 +219,8 @@ TEST_CASE("the newest launcher's pod is read") {
                {{"terminated",
                  {{"exitCode", 137},
                   {"reason", "OOMKilled"},
-                  {"startedAt", "2026-03-01T12:00:07Z"}}}}}}}}}}}}}};
+                  {"startedAt", "2026-03-01T12:00:07Z"},
+                  {"finishedAt", "2026-03-01T12:00:59Z"}}}}}}}}}}}}}};
   const auto pod = parse_launcher_pod(list);
   REQUIRE(pod);
   CHECK(pod->name == "new");
@@ -228,10 +229,45 @@ TEST_CASE("the newest launcher's pod is read") {
   CHECK(pod->exit_code == 137);
   REQUIRE(pod->started);
   CHECK(utc_text(*pod->started) == "2026-03-01T12:00:07Z");
-  CHECK(decide_mpijob({.phase = MpiJobPhase::failed}, pod, mpijob_spec()).began == pod->started);
+  REQUIRE(pod->ended);
+  CHECK(utc_text(*pod->ended) == "2026-03-01T12:00:59Z");
   CHECK(pod->reason == "OOMKilled");
   CHECK_FALSE(parse_launcher_pod({{"items", json::array()}}));
   CHECK(failure_of([] { parse_launcher_pod({{"items", 3}}); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("an MPIJob has times of its own, and its last condition one that stands in for its end") {
+  json object = with_conditions({condition("Created"), condition("Failed")});
+  json& status = object["status"];
+  status["startTime"] = "2026-03-01T12:00:01Z";
+  status["conditions"][0]["lastTransitionTime"] = "2026-03-01T12:00:01Z";
+  status["conditions"][1]["lastTransitionTime"] = "2026-03-01T12:00:08Z";
+  CHECK(utc_text(*parse_mpijob(object).started) == "2026-03-01T12:00:01Z");
+  CHECK(utc_text(*parse_mpijob(object).ended) == "2026-03-01T12:00:08Z");
+  status["completionTime"] = "2026-03-01T12:00:07Z";
+  CHECK(utc_text(*parse_mpijob(object).ended) == "2026-03-01T12:00:07Z");
+  status["completionTime"] = "yesterday";
+  status["conditions"] = json::array({condition("Running")});
+  CHECK_FALSE(parse_mpijob(object).ended);
+  CHECK_FALSE(parse_mpijob({{"kind", "MPIJob"}}).started);
+}
+
+TEST_CASE("a job has the times of the launcher's container, and else those of the MPIJob") {
+  const state::TimePoint zero{std::chrono::hours(400'000)};
+  const auto at = [&](int seconds) { return zero + std::chrono::seconds(seconds); };
+  const MpiJobState job{.phase = MpiJobPhase::succeeded, .started = at(1), .ended = at(9)};
+  LauncherPod pod{.name = "p", .has_log = true, .started = at(3), .ended = at(7)};
+  const auto times_of = [&](const std::optional<LauncherPod>& seen) {
+    const JobOutcome outcome = decide_mpijob(job, seen, mpijob_spec());
+    return std::pair(outcome.began, outcome.ended);
+  };
+  CHECK(times_of(pod) == std::pair(std::optional(at(3)), std::optional(at(7))));
+  pod.ended.reset();
+  CHECK(times_of(pod) == std::pair(std::optional(at(3)), std::optional(at(9))));
+  CHECK(times_of({}) == std::pair(std::optional(at(1)), std::optional(at(9))));
+  // A container that was never started, such as one without its image, has not run.
+  CHECK(times_of(LauncherPod{.name = "p", .reason = "ErrImagePull"}) ==
+        std::pair(std::optional(at(9)), std::optional(at(9))));
 }
 
 TEST_CASE("the outcome is that of the launcher's container") {

@@ -27,6 +27,11 @@ def now(later=0):
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
+def now_in_status(later=0):
+    """Returns the present time as objects have it, in whole seconds."""
+    return now(later)[:19] + "Z"
+
+
 def expanded(text, values=()):
     """Returns what a container gets for an argument or a value: the kubelet reads $(NAME)
     as a variable that is known by then, and $$ as one dollar sign.
@@ -49,6 +54,7 @@ class Pod:
         self.job = job
         container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
         self.lines, self.code = [], None
+        self.started, self.ended, self.ahead = time.time(), None, 0
         self.changed = threading.Condition()
         environment = {}
         for one in container["env"]:
@@ -82,6 +88,7 @@ class Pod:
                 self.changed.notify_all()
         code = self.process.wait()
         with self.changed:
+            self.ended = time.time()
             self.code = code if code >= 0 else 128 - code
             self.changed.notify_all()
 
@@ -90,11 +97,16 @@ class Pod:
             self.process.terminate()
         self.process.wait()
 
+    def time_of(self, moment):
+        return now_in_status(moment - time.time() + self.ahead)
+
     def document(self):
-        state = {"running": {"startedAt": now()}}
+        times = {"startedAt": self.time_of(self.started)}
+        state = {"running": times}
         if self.code is not None:
             reason = "Error" if self.code else "Completed"
-            state = {"terminated": {"exitCode": self.code, "reason": reason}}
+            times["finishedAt"] = self.time_of(self.ended)
+            state = {"terminated": {"exitCode": self.code, "reason": reason, **times}}
         return {
             "metadata": {"name": self.name, "creationTimestamp": "2026-03-01T12:00:00Z"},
             "spec": {"nodeName": "node-a"},
@@ -108,6 +120,7 @@ class Pod:
 class Cluster:
     """Jobs and pods, and faults to show: {"status": 429, "times": 1, "method": "POST", ...}.
 
+    Its clock is `ahead` of that of this machine, in seconds.
     A fault with "effect" acts, and answers so all the same; one with the status None cuts the
     connection. "more" has fields of its Status.
     """
@@ -116,13 +129,15 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.token = "t0ken"
         self.jobs, self.pods, self.faults, self.requests = {}, {}, [], []
+        self.ahead = 0
         self.lock = threading.Lock()
         self.breaks_streams, self.faults_after_breaks = 0, []
 
     def create(self, job):
         with self.lock:
             self.jobs[job["metadata"]["name"]] = job
-            self.pods[job["metadata"]["name"]] = Pod(job, self.folder)
+            pod = self.pods[job["metadata"]["name"]] = Pod(job, self.folder)
+            pod.ahead = self.ahead
 
     def document(self, name):
         job, pod = copy.deepcopy(self.jobs[name]), self.pods.get(name)
@@ -140,8 +155,11 @@ class Cluster:
                     "message": f"MPIJob is {kind}",
                 }
                 for kind in kinds
-            ]
+            ],
+            "startTime": pod.time_of(pod.started),
         }
+        if pod.code is not None:
+            job["status"]["completionTime"] = pod.time_of(pod.ended)
         return job
 
     def delete(self, name):
@@ -164,6 +182,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string((timestamp or time.time()) + self.server.cluster.ahead)
 
     def answer(self, code, body, headers=()):
         text = body if isinstance(body, bytes) else json.dumps(body).encode()

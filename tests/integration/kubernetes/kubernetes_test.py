@@ -6,12 +6,14 @@ mpirun and openssl; exits with 77 where it cannot run.
 
 import base64
 import contextlib
+import datetime
 import json
 import os
 import pathlib
 import signal
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
@@ -89,6 +91,37 @@ def test_a_detached_job_is_followed_and_cancelled(desk):
     assert_equal(desk.cluster.jobs, {})
     assert_equal(desk.seen(job)["state"], "cancelled")
     desk.run("delete", "job", job, "--yes")
+
+
+def test_the_lines_of_all_ranks_come_in_the_order_of_their_times(desk):
+    program = ["sh", "-c", "for i in 1 2 3 4 5; do echo $i; echo $i >&2; sleep 0.1; done"]
+    job = desk.run(*JOB, "merged", "-np", "3", "-d", "--", *program).stdout.strip()
+    for words in (["-f"], [], ["-f"]):
+        done = desk.run("logs", job, "--timestamps", *words)
+        for shown in (done.stdout, done.stderr):
+            times = [line.split()[0] for line in shown.splitlines() if "[" in line]
+            assert_equal(len(times), 15, shown)
+            assert_equal(times, sorted(times), f"{words}: {shown}")
+
+
+def test_a_job_that_is_looked_at_late_has_the_times_of_its_container(desk):
+    for ahead in (0, 600):
+        desk.cluster.ahead = ahead
+        job = desk.run(*JOB, "timed", "-np", "1", "-d", "--", "sleep", "3").stdout.strip()
+        wait_until(lambda name=job: desk.cluster.pods[name].code is not None)
+        time.sleep(6)
+        seen = desk.seen(job)
+        began, ended = (
+            datetime.datetime.fromisoformat(seen[key].replace("Z", "+00:00")).timestamp()
+            for key in ("started", "ended")
+        )
+        pod = desk.cluster.pods[job]
+        assert_less(abs(began - pod.started), 2.5, f"{ahead}: {seen}")
+        assert_less(abs(ended - pod.ended), 2.5, f"{ahead}: {seen}")
+        report = desk.folder / "timed.xml"
+        desk.run("wait", "job", job, "--junit", str(report))
+        case = xml.etree.ElementTree.parse(report).getroot()[0]
+        assert_less(abs(float(case.get("time")) - (pod.ended - pod.started)), 2.5)
 
 
 def test_top_shows_the_metrics_of_a_job(desk):

@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.parse
 
-from api_server import Handler, Pod, Server, now
+from api_server import Handler, Pod, Server, now_in_status
 from real_api_server import JOBS
 
 NODE = "node-a"
@@ -61,7 +61,7 @@ class PlayedJob:
             for condition in self.conditions:
                 if condition["type"] == "Running":
                     condition["status"] = "False"
-        moment = now()[:19] + "Z"
+        moment = now_in_status()
         self.conditions.append(
             {
                 "type": kind,
@@ -142,7 +142,7 @@ class PlayedCluster:
         pod = Pod(document, self.folder)
         job = self.jobs[uid] = PlayedJob(document, pod)
         self.pods[uid] = pod
-        moment = now()[:19] + "Z"
+        moment = now_in_status()
         self.server.patch(f"{job.path()}/status", {"status": {"startTime": moment}})
         self.write_condition(job, "Created", f"MPIJob {job.name_space}/{job.name} is created.")
         workers = document["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]
@@ -163,7 +163,7 @@ class PlayedCluster:
         }
         self.server.ask("POST", job.pods_path(), pod)
         self.write_pod(
-            job, name, role.lower(), {"running": {"startedAt": now()[:19] + "Z"}}, "Running"
+            job, name, role.lower(), {"running": {"startedAt": now_in_status()}}, "Running"
         )
 
     def write_pod(self, job, name, container, state, phase):
@@ -193,7 +193,7 @@ class PlayedCluster:
 
     def end(self, job, code):
         job.is_over = True
-        moment = now()[:19] + "Z"
+        moment = now_in_status()
         ended = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": moment}
         phase = "Failed" if code else "Succeeded"
         self.write_pod(job, job.pod.name, "launcher", {"terminated": ended}, phase)
@@ -214,7 +214,7 @@ class PlayedCluster:
         self.remove_workers(job)
         message = "Job was active longer than specified deadline"
         self.write_condition(
-            job, "Failed", message, "DeadlineExceeded", completionTime=now()[:19] + "Z"
+            job, "Failed", message, "DeadlineExceeded", completionTime=now_in_status()
         )
 
     def remove_workers(self, job):
