@@ -34,6 +34,18 @@ void leave_out(RemoteTarget& target, const std::vector<NodeName>& names) {
   }
 }
 
+std::vector<launcher::NodeAnswer> ask_briefly(Services& services,
+                                              const std::vector<launcher::NodeTask>& tasks) {
+  const auto usual = services.settings().duration("connect-timeout");
+  return launcher::ask(services.ssh(), tasks, kAnswerWithin, services.cancel(),
+                       std::min(kAskFor, usual));
+}
+
+bool is_silence(const HostResult<ssh::Exit>& result) {
+  return !result.ok() && (result.error().kind() == ErrorKind::transient ||
+                          result.error().kind() == ErrorKind::timeout);
+}
+
 }  // namespace
 
 std::optional<state::Silence> silence_of(Services& services, const state::Node& node) {
@@ -51,14 +63,25 @@ std::vector<NodeName> silent_nodes(Services& services, const RemoteTarget& targe
     if (is_old) asked.push_back({.host = target.hosts[i], .command = "true"});
   }
   if (!asked.empty()) {
-    const auto usual = services.settings().duration("connect-timeout");
-    launcher::ask(services.ssh(), asked, kAnswerWithin, services.cancel(),
-                  std::min(kAskFor, usual));
+    ask_briefly(services, asked);
     services.cancel().check();
   }
   std::vector<NodeName> silent;
   for (const state::Node& node : target.nodes)
     if (silence_of(services, node)) silent.push_back(node.name);
+  return silent;
+}
+
+std::vector<NodeName> nodes_without_answer(Services& services, const RemoteTarget& target,
+                                           const std::vector<NodeName>& names) {
+  std::vector<launcher::NodeTask> asked;
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    if (contains(names, target.nodes[i].name))
+      asked.push_back({.host = target.hosts[i], .command = "true"});
+  std::vector<NodeName> silent;
+  if (asked.empty()) return silent;
+  for (const launcher::NodeAnswer& answer : ask_briefly(services, asked))
+    if (is_silence(answer.result)) silent.push_back(answer.result.host);
   return silent;
 }
 

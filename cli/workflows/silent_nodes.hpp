@@ -20,6 +20,11 @@ std::optional<state::Silence> silence_of(Services& services, const state::Node& 
 /// asked within the last half minute, for a few seconds: a node that answers again is as any other.
 std::vector<NodeName> silent_nodes(Services& services, const RemoteTarget& target);
 
+/// Asks the nodes of these names, for a few seconds, and returns those that do not answer. A node
+/// that refuses the login has answered.
+std::vector<NodeName> nodes_without_answer(Services& services, const RemoteTarget& target,
+                                           const std::vector<NodeName>& names);
+
 /// Leaves out the nodes of a new job that do not answer, with a note to the user, if its ranks fit
 /// on the others. Otherwise the job needs them, and its start finds out.
 void leave_out_silent(Services& services, RemoteTarget& target, const launcher::JobSpec& spec);

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster, take_ids, within
+from node_inside import NodeInside
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 
@@ -205,6 +206,53 @@ def test_younger_jobs_pass_those_that_an_array_holds_back(user):
     user.run(*job_words(name, 1, ["true"], "younger"), timeout=30)
     user.run("cancel", "job", "held-1")
     assert_equal(count(jobs_of(user, "held-1"), "cancelled"), 50)
+
+
+@shared_cluster
+def test_a_node_on_which_only_the_daemon_of_mpirun_was_killed_is_not_put_aside(user):
+    name = user.two_nodes()
+    program = "test $FASTGPU_ARRAY_INDEX != 1 || { echo up; exec sleep 600; }; hostname"
+    words = ("set", "--npernode", "1", "--array", "1-2%1")
+    array = user.start(*job_words(name, 2, ["sh", "-c", program], *words))
+    logs = ("logs", "set-1.1")
+    assert_true(within(30, lambda: user.run(*logs, code=None).out.count(b"up") == 2))
+    user.run("exec", f"{name}/1", "--", "pkill", "-KILL", "-x", "orted")
+    _, err = array.communicate(timeout=90)
+    err = err.decode()
+    states = {"set-1.1": "lost", "set-1.2": "succeeded"}
+    assert_equal(jobs_of(user, "set-1"), states, err)
+    shown = json.loads(user.run("describe", "job", "set-1.1", "-o", "json").out)
+    assert_equal(shown["lost_nodes"], [f"{name}-1"])
+    for words in ("goes on with its other nodes", "see `fastgpu get nodes"):
+        assert_not_in(words, err)
+    assert_equal(len(set(user.run("logs", "set-1.2").out.decode().split())), 4)
+
+
+@shared_cluster
+def test_an_array_uses_a_lost_node_again_once_it_answers(user):
+    name = user.two_nodes()
+    nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
+    program = "echo up; test $FASTGPU_ARRAY_INDEX = 3 || sleep 120; hostname"
+    words = ("returns", "--array", "1-3%2", "--launcher", "plain")
+    ranks = nodes[0]["slots"]
+    shown = user.folder / "array.err"
+    with shown.open("wb") as errors:
+        array = user.start(*job_words(name, ranks, ["sh", "-c", program], *words), stderr=errors)
+    logs = ("logs", "returns-1.2")
+    is_up = within(30, lambda: user.run(*logs, code=None).out.count(b"up") == ranks)
+    assert_true(is_up, user.run("get", "jobs", code=None).out.decode())
+    placed = json.loads(user.run("describe", "job", "returns-1.2", "-o", "json").out)
+    where = placed["spec"]["nodes"][0]["name"]
+    warning = f"array returns-1 goes on with its other nodes: the contact with {where} was lost"
+    with NodeInside(where).cut():
+        assert_true(within(60, lambda: warning in shown.read_text()), shown.read_text())
+    again = f"array returns-1 uses {where} again, which answers now"
+    assert_true(within(90, lambda: again in shown.read_text()), shown.read_text())
+    # The other node is busy, so that only this one can have it.
+    placed = within(30, lambda: "job returns-1.3 succeeded" in shown.read_text())
+    print(f"   the next job ran there: {placed}", flush=True)
+    user.run("cancel", "job", "returns-1")
+    array.communicate(timeout=60)
 
 
 @shared_cluster
