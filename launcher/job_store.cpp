@@ -37,9 +37,11 @@ void note_end_in_record(state::Job& job, const JobOutcome& outcome, JobState bef
                         !outcome.full_disks.empty();
   const bool never_began =
       job.record->never_began || (before == JobState::queued && job.record->restarts == 0);
-  if (cause == job.record->cause && !has_more && !never_began) return;
+  const bool is_same = cause == job.record->cause && !has_more && !never_began;
+  if (is_same && !job.record->is_preparing) return;
   JobRecord record = *job.record;
   record.never_began = never_began;
+  record.is_preparing = false;
   if (never_began) {  // It has nothing to copy.
     record.bundle_awaited = false;
     if (record.outputs == state::Outputs::awaited) record.outputs = state::Outputs::none;

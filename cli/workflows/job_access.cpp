@@ -84,6 +84,15 @@ void lose(Services& services, state::Job& job, const std::string& why) {
   launcher::mark_ended(services.store(), job, lost(why));
 }
 
+constexpr const char* kStarterEnded = "the fastgpu that started it has ended";
+
+/// Returns true for a job that starts, and of which no order has been sent to its nodes.
+bool is_being_prepared(const state::Job& job) try {
+  return job.state == state::JobState::starting && job.record->is_preparing;
+} catch (const Error&) {  // Another version of fastgpu wrote the record.
+  return false;
+}
+
 /// Returns the job; one that was queued, and that no process owns any more, as it is on record now:
 /// a job that still waits there is lost.
 state::Job without_forgotten_wait(Services& services, const state::Job& job) {
@@ -126,9 +135,7 @@ void end_cut_short(Services& services, launcher::JobEngine& engine, const std::s
                    state::Job& job) {
   // The command that starts the job may still be on its way. The node ignores it after a stop.
   if (!engine.stop(run, *job.record).front().ok()) return;
-  lose(services, job,
-       job.reason.empty() ? "the fastgpu that started it has ended"
-                          : "nothing of it runs; " + job.reason);
+  lose(services, job, job.reason.empty() ? kStarterEnded : "nothing of it runs; " + job.reason);
 }
 
 /// Returns true if the process that was to start the job has ended before it had: neither the
@@ -330,8 +337,22 @@ void note_undone(Services& services, const state::Job& job, launcher::JobOutcome
   if (record.outputs == state::Outputs::awaited && outcome.exit_code == 0) outcome.exit_code = 1;
 }
 
+state::Job without_cut_preparation(Services& services, const state::Job& job) {
+  if (!is_being_prepared(job) || !job_without_owner(services, job.id)) return job;
+  state::Job now = job;
+  // The process that starts a job of an array may outlive the owner, its array, for an instant:
+  // either it records its order first, or it finds the end here.
+  services.store().atomically([&] {
+    auto stored = services.store().find_job(job.id);
+    if (!stored) return;
+    now = std::move(*stored);
+    if (is_being_prepared(now)) lose(services, now, kStarterEnded);
+  });
+  return now;
+}
+
 std::optional<state::Job> job_by_records(Services& services, const state::Job& seen) {
-  const state::Job job = without_forgotten_wait(services, seen);
+  const state::Job job = without_cut_preparation(services, without_forgotten_wait(services, seen));
   if (launcher::has_ended(job) || job.state == state::JobState::queued) return job;
   state::Job now = job;
   if (is_in_kubernetes(job)) return std::nullopt;

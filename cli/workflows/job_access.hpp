@@ -96,6 +96,11 @@ struct SeenJob {
   std::string silence{};  ///< Why its nodes did not answer; empty if they did, or were not asked.
 };
 
+/// Returns the job. One whose fastgpu has ended while it prepared the nodes is lost, which is
+/// recorded: no order to start it was sent, and none will be, so that its slots are free whether
+/// its nodes answer or not.
+state::Job without_cut_preparation(Services& services, const state::Job& job);
+
 /// Returns the job as the records alone have it, if they decide about it: it has ended, it waits,
 /// or its nodes do not run. Absent if its engine has to be asked. Records an end that it finds.
 std::optional<state::Job> job_by_records(Services& services, const state::Job& job);

@@ -133,11 +133,15 @@ launcher::Turn recorded_turn(Services& services, const state::Job& job) {
   return launcher::turn_of(job, slots_now(services, job.cluster), jobs);
 }
 
-/// Records the ends of jobs in the cluster's queue that no fastgpu waits for any more.
+/// Records the ends of jobs in the cluster's queue that no fastgpu waits for any more, or starts.
 void end_forgotten(Services& services, const state::Job& job) {
-  for (state::Job& other : services.store().open_jobs(job.cluster))
-    if (other.id != job.id && is_forgotten(services, other))
+  for (state::Job& other : services.store().open_jobs(job.cluster)) {
+    if (other.id == job.id) continue;
+    if (is_forgotten(services, other))
       end_waiting(services, other, JobState::lost, 1, "the fastgpu that queued it has ended");
+    else
+      without_cut_preparation(services, other);
+  }
 }
 
 /// Returns the turn of a queued job; that of one that may start for a damaged record. `around` are
@@ -168,10 +172,12 @@ bool put_holders(state::Job& job, const launcher::JobRecord& begun) {
   return true;
 }
 
-/// Makes the placement of a job that begins final.
+/// Makes the placement of a job that begins final. Nothing of it is started before note_order().
+/// The pods of Kubernetes need no preparation.
 void fix_place(state::Job& job) {
   launcher::JobRecord record = *job.record;
   record.choice.reset();
+  record.is_preparing = record.spec.engine != launcher::EngineKind::kubernetes;
   job.record = std::move(record);
 }
 
@@ -338,6 +344,19 @@ void wait_for_turn(Services& services, state::Job& job,
     }
     pause_or_cancel(services, kBetweenLooks);
   }
+}
+
+void note_order(Services& services, state::Job& job) {
+  services.store().atomically([&] {
+    const auto stored = services.store().find_job(job.id);
+    if (!stored || launcher::has_ended(*stored))
+      throw Error(ErrorKind::interrupted, "job " + job.id + " was ended before it began");
+    launcher::JobRecord record = *stored->record;
+    record.is_preparing = false;
+    job = *stored;
+    job.record = std::move(record);
+    services.store().update_job(job);
+  });
 }
 
 bool is_before_its_start(Services& services, const state::Job& job) {

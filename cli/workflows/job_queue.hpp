@@ -58,6 +58,11 @@ void note_holders(Services& services, state::Job& job,
 void wait_for_turn(Services& services, state::Job& job,
                    std::span<const launcher::NodeTopology> topologies);
 
+/// Records that the order to start a job is about to be sent, whose nodes are prepared. Throws
+/// interrupted, and then it must not be sent, if another process has recorded the end of the job:
+/// its slots may be those of another one already.
+void note_order(Services& services, state::Job& job);
+
 /// Returns true for a job that waits for its turn, and for one that its fastgpu starts now: it has
 /// no files on its nodes yet.
 bool is_before_its_start(Services& services, const state::Job& job);

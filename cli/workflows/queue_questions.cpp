@@ -60,6 +60,8 @@ std::vector<state::Job> recorded_jobs(const state::Store& store,
 
 std::string QueueQuestions::ask_about(const std::vector<std::string>& ids) {
   std::vector<state::Job> jobs = recorded_jobs(services_.store(), ids);
+  for (state::Job& job : jobs)
+    job = without_cut_preparation(services_, job);
   take_turns(jobs);
   std::erase_if(jobs, [&](const state::Job& job) {
     return launcher::has_ended(job) || (may_run(job) && !asked_here_.contains(job.id));

@@ -170,6 +170,7 @@ void put_end(json& object, const JobRecord& record) {
   if (record.cause != JobEndCause::none) object["cause"] = to_string(record.cause);
   if (record.started) object["started_ms"] = milliseconds_of(*record.started);
   if (record.never_began) object["never_began"] = true;
+  if (record.is_preparing) object["preparing"] = true;
   if (record.id_taken) object["id_taken"] = true;
   if (record.failure) object["failure"] = to_failure(*record.failure);
   for (const NodeName& node : record.lost_nodes)
@@ -187,6 +188,7 @@ void parse_end(JobRecord& record, const json& object) {
       started != object.end() && started->is_number_integer())
     record.started = time_of_milliseconds(started->get<std::int64_t>());
   record.never_began = object.value("never_began", false);
+  record.is_preparing = object.value("preparing", false);
   record.id_taken = object.value("id_taken", false);
   record.failure = parse_failure(object);
   for (const std::string& node : object.value("lost_nodes", std::vector<std::string>()))

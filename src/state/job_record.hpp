@@ -215,6 +215,9 @@ struct JobRecord {
   JobEndCause cause = JobEndCause::none;  ///< What ended it, or its last run.
   EngineJob engine_job{};                 ///< Empty with mpirun.
   bool never_began = false;               ///< True if it ended before its nodes were prepared.
+  /// True while its fastgpu prepares its nodes: no order to start this run of it has been sent.
+  /// False if this is not known, as in records of an older fastgpu.
+  bool is_preparing = false;
   /// True if it never began because its id means another job on the nodes, which another machine or
   /// state directory has started.
   bool id_taken = false;

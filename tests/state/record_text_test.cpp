@@ -277,6 +277,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   record.cause = JobEndCause::preempted;
   record.outputs = Outputs::incomplete;
   record.bundle_awaited = true;
+  record.is_preparing = true;
   record.not_done = {"the command of --notify exited with 4"};
   const std::string text = record_text_of(record);
   const Job job = read_job(text);
@@ -291,6 +292,7 @@ TEST_CASE("the place in an array, the restarts and the cause of an end are read 
   CHECK(job.record->cause == JobEndCause::preempted);
   CHECK(job.record->outputs == Outputs::incomplete);
   CHECK(job.record->bundle_awaited);
+  CHECK(job.record->is_preparing);
   CHECK(job.record->not_done.size() == 1);
   CHECK(record_text_of(*job.record) == text);
 }

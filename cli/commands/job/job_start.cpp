@@ -136,6 +136,7 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
       upload(context, target, record, run);
       fault_point("job:prepared");
     });
+      note_order(context, job);
     fault_point("job:started");
     if (!begun.warning.empty()) context.ui().warn(begun.warning);
     record.engine_job.id = std::move(begun.engine_id);

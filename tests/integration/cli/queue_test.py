@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, take_ids, within
+from node_inside import NodeInside
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 
@@ -49,6 +50,29 @@ def test_a_job_whose_fastgpu_is_killed_while_it_starts_has_an_end_and_no_slots(u
             f"{point} {words}: {user.run('get', 'jobs').out}",
         )
     assert_in(b"after", user.run(*job_words(name, 2, ["echo", "after"], "after")).out)
+
+
+def test_a_job_whose_fastgpu_is_killed_before_its_start_frees_its_slots_without_an_answer(user):
+    name = user.two_nodes()
+    for i, point in enumerate(("job:turn", "job:prepared")):
+        killed = user.run(
+            *job_words(name, 2, ["sleep", "1"], f"held{i}"),
+            environment={"FASTGPU_FAULT": point},
+            code=None,
+        )
+        if killed.returncode == 0:
+            return print("   fault points are not built in", flush=True)
+        assert_equal(killed.returncode, -signal.SIGKILL, killed.err)
+        with NodeInside(f"{name}-0").cut():
+            began = time.monotonic()
+            done = user.run(*job_words(f"{name}/1", 1, ["echo", "up"], f"next{i}"), timeout=60)
+            took = time.monotonic() - began
+            print(f"   {point}: the next job took {took:.1f} s", flush=True)
+            assert_in(b"up\n", done.out)
+            assert_less(took, 15)
+        assert_equal(state_of(user, f"held{i}-1"), "lost")
+        shown = json.loads(user.run("describe", "job", f"held{i}", "-o", "json").out)
+        assert_equal(shown["reason"], "the fastgpu that started it has ended")
 
 
 def test_jobs_wait_for_slots_in_their_order(user):
