@@ -87,7 +87,8 @@ void Following::run(const Cancel& cancel) {
     run_once(cancel);
     if (install_agents(kInstallTime, cancel)) continue;
     if (std::exchange(has_new_nodes_, false) && !cancel.requested()) continue;
-    if (job_ended() || cancel.requested() || find_lost() || news_.hangs()) break;
+    const bool is_stuck = news_.hangs() || news_.launcher_stayed();
+    if (job_ended() || cancel.requested() || find_lost() || is_stuck) break;
     wait_or_cancel(kBetweenTries, cancel);
   }
   if (job_ended()) collect_rest();

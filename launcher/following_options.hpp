@@ -50,7 +50,9 @@ struct FollowingOptions {
   /// Called when the node of the supervisor reports that the launcher has begun there.
   std::function<void()> when_launcher_begins{};
   std::function<void()> when_rank_fails{};  ///< Called after the report of a bad end of a rank.
-  bool ends_hangs = false;                  ///< Returns from run() if the job hangs.
+  /// Returns from run() if the job hangs, or if its launcher has neither ended nor written anything
+  /// for this long after the end of all ranks; 0: never.
+  std::chrono::milliseconds hang_timeout{0};
   /// Keeps the connections for further commands of the same client.
   bool keeps_connections = false;
   /// The agent that nodes without one get, such as those of a job that an older version started.

@@ -78,6 +78,7 @@ void JobNews::take(FollowedNode& node, const agent::FrameHeader& header, std::st
   switch (header.kind) {
     case agent::FrameKind::data:
       node.offsets[log_name(header)] = header.offset + bytes.size();
+      if (header.rank == agent::kLauncherRank) silent_since_.reset();
       if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
         take_launcher_words(bytes);
       if (options_.data) observer_.output(header.rank, header.stream, bytes);
@@ -145,7 +146,15 @@ void JobNews::look_at_launcher(std::chrono::steady_clock::time_point now) {
   const bool is_alone = !launcher_ && options_.supervisor &&
                         ends_.size() == static_cast<std::size_t>(total_ranks(placement_));
   if (!is_alone) return alone_since_.reset();
-  if (!alone_since_) alone_since_ = now;
+  if (!alone_since_) {
+    alone_since_ = now;
+    silent_since_.reset();
+  }
+  if (!silent_since_) silent_since_ = now;
+  const auto limit = options_.hang_timeout;
+  if (limit.count() > 0 && now - *silent_since_ >= limit && !std::exchange(has_stayed_, true) &&
+      calls_.when_hanging)
+    calls_.when_hanging();
   if (now - *alone_since_ < kToEnd || std::exchange(is_stay_reported_, true)) return;
   observer_.launcher_stays(*options_.supervisor, kToEnd);
 }
@@ -167,7 +176,7 @@ bool JobNews::has_failed_rank() const {
 }
 
 bool JobNews::hangs() const {
-  if (!options_.ends_hangs || launcher_) return false;
+  if (options_.hang_timeout.count() == 0 || launcher_) return false;
   std::set<int> ended;
   for (const auto& [rank, end] : ends_)
     ended.insert(rank);
@@ -208,6 +217,7 @@ void JobNews::add_to(JobReport& report) const {
   while (report.launcher_tail.ends_with('\n'))
     report.launcher_tail.pop_back();
   if (hangs()) report.hanging = idle_;
+  report.launcher_stayed = has_stayed_;
 }
 
 }  // namespace fastgpu::launcher

@@ -23,7 +23,8 @@ class JobNews {
  public:
   /// The calls for news that concern the connections to nodes.
   struct Calls {
-    std::function<void()> when_hanging{};  ///< All ranks that have not ended are idle.
+    /// All ranks that have not ended are idle, or all have ended, and the launcher stays.
+    std::function<void()> when_hanging{};
     /// The node from which the launcher of a job in Slurm runs names the nodes of the job, which
     /// may have output.
     std::function<void(const FollowedNode& from, std::string_view nodes, bool have_output)>
@@ -38,8 +39,9 @@ class JobNews {
   /// node's own. The node must stay where it is.
   void take(FollowedNode& node, const agent::FrameHeader& header, std::string_view bytes);
 
-  /// Reports a launcher that does not end after all ranks, as with a daemon of it that hangs.
-  /// Called every second or so.
+  /// Reports a launcher that does not end after all ranks, as with a daemon of it that hangs. A
+  /// program that ranks have started by MPI_Comm_spawn may go on without them: only the hang
+  /// timeout ends the following. Called every second or so.
   void look_at_launcher(std::chrono::steady_clock::time_point now);
 
   /// Forgets which ranks of the node are idle, before it reports them anew.
@@ -52,6 +54,8 @@ class JobNews {
   bool has_failed_rank() const;
   /// Returns true if all ranks that have not ended are idle, and a hang is to end the following.
   bool hangs() const;
+  /// Returns true if the launcher has stayed for the hang timeout after the end of all ranks.
+  bool launcher_stayed() const noexcept { return has_stayed_; }
   /// Returns true if the other nodes behave as if this one were gone.
   bool have_others_ended(const FollowedNode& node) const;
   /// Fills in the placement, the ends and the hang.
@@ -76,7 +80,10 @@ class JobNews {
   std::set<std::string> late_{};  ///< The nodes that were reported as late.
   /// The time at which all ranks were first seen to have ended, without the launcher.
   std::optional<std::chrono::steady_clock::time_point> alone_since_{};
+  /// The same, or the time at which the launcher last wrote something after that.
+  std::optional<std::chrono::steady_clock::time_point> silent_since_{};
   bool is_stay_reported_ = false;
+  bool has_stayed_ = false;
   std::set<int> idle_{};  ///< Ranks that have done nothing for too long.
 };
 

@@ -388,10 +388,32 @@ std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
   return std::nullopt;
 }
 
+/// Returns true if the launcher has not ended by itself.
+bool was_launcher_ended(const JobReport& report) {
+  return report.launcher_stayed && !(report.launcher && report.launcher->cause == StopCause::none);
+}
+
+/// Returns the outcome of the ranks if their launcher had to be ended after them.
+JobOutcome of_ranks_without_launcher(const JobReport& report) {
+  const std::string why = report.launcher_name + " on " + first_node(report) +
+                          " did not end within " + to_string(report.hang_timeout) +
+                          " after all ranks, and was ended";
+  if (const RankEnd* rank = first_failure(report)) {
+    JobOutcome outcome = of_rank(*rank, report);
+    outcome.reason += "; " + why;
+    return outcome;
+  }
+  const bool are_well =
+      std::ranges::all_of(report.ranks, [](const RankEnd& rank) { return rank.how.ok(); });
+  if (!are_well) return failed(1, why, JobEndCause::launcher);
+  return {.reason = why};
+}
+
 JobOutcome outcome_of(const JobReport& report) {
   if (report.cancelled) return cancelled();
   if (!report.hanging.empty()) return of_hang(report);
   if (!report.lost.empty()) return of_lost_nodes(report);
+  if (was_launcher_ended(report)) return of_ranks_without_launcher(report);
   // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;

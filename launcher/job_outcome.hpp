@@ -53,6 +53,8 @@ struct JobReport {
   /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
   std::vector<NodeName> unreached{};
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.
+  /// True if all ranks ended, the launcher did not within the hang timeout, and we have ended it.
+  bool launcher_stayed = false;
   bool cancelled = false;   ///< Cancelled by us.
   bool is_unknown = false;  ///< The node of the supervisor has answered, and has no such job.
   std::string silence{};    ///< Why that node did not answer a glance; empty if it did.
@@ -64,7 +66,7 @@ struct JobReport {
 struct JobOutcome {
   state::JobState state = state::JobState::succeeded;
   int exit_code = 0;
-  std::string reason{};                          ///< One sentence; empty for a success.
+  std::string reason{};  ///< One sentence; empty for a success in which nothing was wrong.
   std::optional<int> first_rank{};               ///< The rank that failed first by itself.
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
   JobEndCause cause = JobEndCause::none;

@@ -90,7 +90,7 @@ class MpirunEngine final : public JobEngine {
     FollowingOptions wanted = options;
     wanted.keeps_connections = true;  // After a cancel the same nodes stop the job.
     wanted.lost_after = options_.lost_after;
-    wanted.ends_hangs = job.spec.hang_timeout.count() > 0;
+    wanted.hang_timeout = job.spec.hang_timeout;
     wanted.agent = options_.agent;
     wanted.supervisor = job.placement.front().node;
     const JobMembers members = nodes_.members_of(job.placement);

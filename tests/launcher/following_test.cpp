@@ -429,7 +429,7 @@ std::string idle_frame(int rank, bool is_idle = true) {
 }
 
 TEST_CASE("a job hangs once all ranks that have not ended are idle on all nodes") {
-  const FollowingOptions watches{.ends_hangs = true};
+  const FollowingOptions watches{.hang_timeout = std::chrono::minutes(1)};
   const Cancel never;
   FollowedJob hangs(idle_frame(0) + idle_frame(1) + last(),
                     rank_status(2) + idle_frame(3) + last());
@@ -440,7 +440,7 @@ TEST_CASE("a job hangs once all ranks that have not ended are idle on all nodes"
 }
 
 TEST_CASE("a rank that is active again does not hang, and a job that ends never does") {
-  const FollowingOptions watches{.ends_hangs = true};
+  const FollowingOptions watches{.hang_timeout = std::chrono::minutes(1)};
   const Cancel never;
   const std::string active = idle_frame(0) + idle_frame(1) + idle_frame(0, false);
   FollowedJob ends(active + rank_status(0) + rank_status(1) + job_status() + last(),

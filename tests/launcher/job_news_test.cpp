@@ -66,6 +66,42 @@ TEST_CASE("a launcher that ends soon after its last rank is not reported") {
   CHECK(seen.stays.empty());
 }
 
+TEST_CASE("a launcher that is silent for the hang timeout after its ranks ends the following") {
+  const std::vector<NodeRanks> placement = {{{"demo-0"}, 0, 1}};
+  FollowedNode node{.host = {.name = {"demo-0"}}, .ranks = placement[0]};
+  StayObserver seen;
+  for (const auto timeout : {0min, 10min}) {
+    CAPTURE(timeout.count());
+    const FollowingOptions options{.supervisor = NodeName{"demo-0"}, .hang_timeout = timeout};
+    int hangs = 0;
+    JobNews news(options, placement, seen, {.when_hanging = [&] { ++hangs; }});
+    const std::chrono::steady_clock::time_point begin{};
+    const auto write = [&](int rank) {
+      news.take(node,
+                {.kind = agent::FrameKind::data, .stream = agent::OutputStream::out, .rank = rank},
+                "a line\n");
+    };
+    write(agent::kLauncherRank);
+    news.look_at_launcher(begin);
+    news.take(node, {.kind = agent::FrameKind::rank_status, .rank = 0},
+              to_text(test::rank_end(0, 0, 0, 1, false)));
+    news.look_at_launcher(begin + 1h);
+    // A program that a rank has started by MPI_Comm_spawn goes on.
+    write(agent::kLauncherRank);
+    news.look_at_launcher(begin + 1h + 9min);
+    news.look_at_launcher(begin + 1h + 18min);
+    CHECK(hangs == 0);
+    news.look_at_launcher(begin + 1h + 19min);
+    news.look_at_launcher(begin + 1h + 20min);
+    const bool has_timeout = timeout.count() > 0;
+    CHECK(hangs == (has_timeout ? 1 : 0));
+    CHECK(news.launcher_stayed() == has_timeout);
+    JobReport report;
+    news.add_to(report);
+    CHECK(report.launcher_stayed == has_timeout);
+  }
+}
+
 TEST_CASE("the times of a node with another clock are on ours: of ranks, and of the launcher") {
   const std::vector<NodeRanks> placement = {{{"demo-0"}, 0, 1}};
   const FollowingOptions options{.supervisor = NodeName{"demo-0"}};

@@ -57,6 +57,42 @@ TEST_CASE(
         "/tmp");
 }
 
+TEST_CASE(
+    "where the launcher had to be ended after all ranks, their outcome counts, with the reason") {
+  const std::string why = "mpirun on demo-0 did not end within 10m after all ranks, and was ended";
+  JobEnd stopped = job_end(0, 9);
+  stopped.cause = StopCause::request;
+  const auto seen = [&](std::vector<RankEnd> ranks, std::optional<JobEnd> launcher) {
+    JobReport report = report_of(std::move(ranks), job_end(0));
+    report.launcher = std::move(launcher);
+    report.launcher_stayed = true;
+    report.hang_timeout = std::chrono::minutes(10);
+    return report;
+  };
+  for (const auto& launcher : {std::optional<JobEnd>(stopped), std::optional<JobEnd>()}) {
+    const JobOutcome well =
+        decide(seen({rank_end(0, 0, 0, 1, false), rank_end(1, 0, 0, 2, false)}, launcher));
+    CHECK(well.state == JobState::succeeded);
+    CHECK(well.exit_code == 0);
+    CHECK(well.reason == why);
+    const JobOutcome bad =
+        decide(seen({rank_end(0, 0, 0, 1, false), rank_end(1, 3, 0, 2, false)}, launcher));
+    CHECK(bad.exit_code == 3);
+    CHECK(bad.first_rank == 1);
+    CHECK(bad.reason == "rank 1 on demo-1: exited with 3; " + why);
+    const JobOutcome ordered =
+        decide(seen({rank_end(0, 0, 0, 1, false), rank_end(1, 0, 15, 2, true)}, launcher));
+    CHECK(ordered.state == JobState::failed);
+    CHECK(ordered.reason == why);
+  }
+  // It has ended by itself while it was being ended.
+  CHECK(decide(seen({rank_end(0, 0, 0, 1, false), rank_end(1, 0, 0, 2, false)}, job_end(0)))
+            .reason.empty());
+  JobReport cancelled = seen({rank_end(0, 0, 0, 1, false)}, stopped);
+  cancelled.cancelled = true;
+  CHECK(decide(cancelled).state == JobState::cancelled);
+}
+
 TEST_CASE("a node that does not begin is named, with the reason") {
   JobReport seen = report_of({}, job_end(1));
   seen.cluster = "demo";

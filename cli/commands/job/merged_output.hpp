@@ -43,6 +43,9 @@ class MergedOutput final : public launcher::JobObserver {
   void disk_full(const NodeName& node, const std::string& path) override {
     to_.disk_full(node, path);
   }
+  void launcher_stays(const NodeName& first, std::chrono::milliseconds ago) override {
+    to_.launcher_stays(first, ago);
+  }
   void stacks(const NodeName& node, std::string_view text) override { to_.stacks(node, text); }
 
   /// Passes on what it holds.

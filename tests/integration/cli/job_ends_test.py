@@ -257,6 +257,32 @@ def test_a_daemon_of_mpirun_that_dies_is_the_cause_and_not_its_ranks(user):
 
 
 @shared_cluster
+def test_a_launcher_that_stays_after_all_ranks_is_ended_by_the_hang_timeout(user):
+    name = user.two_nodes()
+    for job, code, word in (("stays0", 0, "succeeded, but "), ("stays3", 3, "exited with 3; ")):
+        gate = f"/tmp/{job}"
+        program = f"echo up; while [ ! -e {gate} ]; do sleep 0.1; done; exit $((RANK * {code}))"
+        process = starts(user, name, job, program, "--hang-timeout", "12s", ranks=2)
+        inside = NodeInside(f"{name}-1")
+        inside.run("pkill", "-STOP", "-x", "orted", check=True)
+        try:
+            user.run("exec", name, "--", "touch", gate)
+            began = time.monotonic()
+            _, err = process.communicate(timeout=90)
+            print(f"   it was ended after {time.monotonic() - began:.1f} s", flush=True)
+        finally:
+            inside.run("pkill", "-KILL", "-x", "orted")
+        err = err.decode()
+        assert_equal(process.returncode, code, err)
+        why = f"mpirun on {name}-0 did not end within 12s after all ranks, and was ended"
+        assert_in(word + why, err)
+        assert_in(f"all ranks ended 10s ago, but mpirun on {name}-0 runs on", err)
+        shown = json.loads(user.run("describe", "job", job, "-o", "json").out)
+        assert_true(shown["reason"].endswith(why), f"{shown}")
+        assert_equal(shown["state"], "succeeded" if code == 0 else "failed")
+
+
+@shared_cluster
 def test_a_file_of_the_users_does_not_choose_how_mpirun_starts_its_daemons(user):
     name = user.two_nodes()
     file = "mkdir -p /root/.openmpi; echo plm = slurm >/root/.openmpi/mca-params.conf"
