@@ -1,5 +1,6 @@
 #include "cli/commands/job/job_start.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -135,8 +136,8 @@ void start(Context& context, const RemoteTarget& target, StartedJob& started) {
       is_prepared = true;
       upload(context, target, record, run);
       fault_point("job:prepared");
-    });
       note_order(context, job);
+    });
     fault_point("job:started");
     if (!begun.warning.empty()) context.ui().warn(begun.warning);
     record.engine_job.id = std::move(begun.engine_id);
@@ -254,11 +255,23 @@ StartedJob record_new_job(Context& context, const RemoteTarget& target,
   return started;
 }
 
-/// Returns true if a scheduler's engine has refused the job before it has asked for anything: no
-/// job is left behind. Nodes of mpirun may have a directory with the job's number already.
+/// Returns true if a scheduler has refused the request itself, such as a partition that it does not
+/// have. mpirun's jobs of this kind, such as one for an unknown node, are refused before they are
+/// on record.
 bool is_wrong_request(const launcher::JobRecord& record, const Error& e) {
-  return e.kind() == ErrorKind::usage && record.never_began &&
+  return (e.kind() == ErrorKind::usage || e.kind() == ErrorKind::not_found) &&
          record.spec.engine != launcher::EngineKind::mpirun;
+}
+
+/// Removes the files of a job that Slurm has refused. Returns false if some may be left: then the
+/// number of the job cannot be used again.
+bool leaves_no_files(Context& context, const StartedJob& started) {
+  const launcher::JobRecord& record = started.open.record;
+  if (record.spec.engine == launcher::EngineKind::kubernetes) return true;  // There are none.
+  const auto removed =
+      attempt([&] { return started.engine->remove(started.open.run(), record, context.cancel()); });
+  return removed.ok() &&
+         std::ranges::all_of(removed.value(), [](const auto& outcome) { return outcome.ok(); });
 }
 
 /// Starts a job whose id was shown already, so that it cannot get another one.
@@ -330,7 +343,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
       context.ui().note(std::string(e.what()) + ": trying another number");
       context.store().skip_job_numbers(record.spec.name, skipped);
     } catch (const Error& e) {
-      if (!is_wrong_request(started.open.record, e)) throw;
+      if (!is_wrong_request(started.open.record, e) || !leaves_no_files(context, started)) throw;
       context.store().erase_job(started.open.job.id);
       context.set_job("");
       throw;

@@ -327,6 +327,9 @@ def test_refusals_have_the_kind_and_the_remedy_of_the_servers_words(desk):
             assert_in(message, done.stderr)
             assert_in(said, done.stderr)
             assert_not_in(not_said, done.stderr)
+    # A quota may have room another time: that job is on record. The others cannot succeed.
+    shown = json.loads(desk.run("get", "jobs", "refused", "-o", "json").stdout)["jobs"]
+    assert_equal([job["state"] for job in shown], ["failed"])
 
 
 def test_a_wrong_request_leaves_no_job(desk):

@@ -19,7 +19,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "static"))
 import static_lab
 import suite
 from cli_user import within
-from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+from suite import (
+    assert_equal,
+    assert_false,
+    assert_in,
+    assert_less,
+    assert_not_in,
+    assert_true,
+)
 
 ADDRESS = f"{static_lab.NETWORK}.21"
 CONFIGURATION = """
@@ -351,7 +358,10 @@ def test_what_slurm_or_the_engine_refuses_is_named(site):
     more = ["-np", "1", "--set", "slurm.partition=none"]
     refused = site.job("bad", *more, program=["true"], code=5)
     assert_in("nvalid partition", refused.stderr)
-    assert_equal(site.seen("bad")["state"], "failed")
+    shown = json.loads(site.run("get", "jobs", "-o", "json").stdout)["jobs"]
+    assert_not_in("bad-1", [job["id"] for job in shown])
+    assert_false((site.host.home / ".fastgpu/jobs/bad-1").exists())
+    site.job("bad", "-np", "1", program=["true"])
     assert_in("nvalid partition", site.job(*more, "--dry-run", program=["true"], code=5).stderr)
     for words, reason in (
         (["-np", "1", "-H", "login"], "engine slurm does not take --host"),
