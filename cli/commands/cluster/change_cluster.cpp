@@ -134,6 +134,16 @@ void add_job_steps(Context& context, std::vector<std::string>& steps, const stat
     steps.push_back("end job " + job + ", which waits in the queue");
 }
 
+void note_jobs_that_end(Context& context, const state::Cluster& cluster, const Nodes& nodes,
+                        QueuedJobs queued, const std::string& doing) {
+  UnfinishedJobs jobs = jobs_on(context, cluster, nodes, JobSource::settled);
+  if (queued == QueuedJobs::stay) jobs.queued.clear();
+  if (jobs.empty()) return;
+  const bool is_one = jobs.running.size() + jobs.queued.size() == 1;
+  context.ui().note("cluster " + cluster.name.value + ": " + jobs_text(jobs) + "; " + doing +
+                    " ends " + (is_one ? "it" : "them"));
+}
+
 void add_bake_steps(Context& context, std::vector<std::string>& steps,
                     const state::Cluster& cluster, const Nodes& nodes) {
   for (const NodeName& node : baked_nodes(context, cluster.id))

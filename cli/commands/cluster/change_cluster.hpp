@@ -60,6 +60,11 @@ enum class QueuedJobs : std::uint8_t { end, stay };
 void add_job_steps(Context& context, std::vector<std::string>& steps, const state::Cluster& cluster,
                    const Nodes& nodes, QueuedJobs queued);
 
+/// Notes which jobs, as they are on record, end with what a user has consented to before: `doing`
+/// is "deleting the cluster". Without consent, the question names them.
+void note_jobs_that_end(Context& context, const state::Cluster& cluster, const Nodes& nodes,
+                        QueuedJobs queued, const std::string& doing);
+
 /// Adds the restoration of each of `nodes` of which an image is being made.
 void add_bake_steps(Context& context, std::vector<std::string>& steps,
                     const state::Cluster& cluster, const Nodes& nodes);

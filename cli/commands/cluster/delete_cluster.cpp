@@ -86,7 +86,12 @@ int plan_delete(Context& context, const Names& names) {
 }
 
 bool may_delete(Context& context, const ChangeOptions& options, const Names& names) {
-  if (has_consent(context, options.yes)) return true;
+  if (has_consent(context, options.yes)) {
+    for (const state::Cluster& cluster : known_clusters(context, names))
+      note_jobs_that_end(context, cluster, context.store().nodes(cluster.id), QueuedJobs::end,
+                         "deleting the cluster");
+    return true;
+  }
   const auto affected = affected_by(context, names);
   if (affected.empty() || consents(context, options.yes, question_of("Delete", affected)))
     return true;

@@ -63,6 +63,21 @@ state::Job asked(Context& context, const state::Job& job) {
   }
 }
 
+/// Returns the job as this source has it.
+state::Job job_from(Context& context, const state::Job& job, JobSource source) {
+  switch (source) {
+    case JobSource::nodes:
+      return asked(context, job);
+    case JobSource::settled: {
+      const auto known = attempt([&] { return job_by_records(context, job).value_or(job); });
+      return known.ok() ? known.value() : job;
+    }
+    case JobSource::record:
+      break;
+  }
+  return job;
+}
+
 /// Returns the unfinished jobs of the cluster that may be on the nodes, as recorded, the oldest
 /// first.
 std::vector<state::Job> unfinished_jobs(Context& context, const state::Cluster& cluster,
@@ -89,7 +104,7 @@ std::vector<state::Job> still_on(Context& context, const std::vector<state::Node
                                  JobSource source, const std::vector<state::Job>& jobs) {
   std::vector<state::Job> found;
   for (const state::Job& job : jobs) {
-    state::Job now = source == JobSource::nodes ? asked(context, job) : job;
+    state::Job now = job_from(context, job, source);
     if (!launcher::has_ended(now) && is_on(now, nodes)) found.push_back(std::move(now));
   }
   return found;

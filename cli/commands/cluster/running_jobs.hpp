@@ -10,8 +10,9 @@
 namespace fastgpu::cli {
 
 enum class JobSource : std::uint8_t {
-  nodes,   ///< Asks the nodes about unfinished jobs, and records their answers.
-  record,  ///< Reads only the record, and changes nothing.
+  nodes,    ///< Asks the nodes about unfinished jobs, and records their answers.
+  record,   ///< Reads only the record, and changes nothing.
+  settled,  ///< Reads only the record, and records the ends that follow from it.
 };
 
 /// The ids of unfinished jobs, the oldest first.

@@ -51,8 +51,12 @@ int plan_scale(Context& context, const ClusterName& name, std::size_t wanted) {
 
 bool may_remove(Context& context, const ChangeOptions& options, const state::Cluster& cluster,
                 std::size_t wanted) {
-  if (has_consent(context, options.yes)) return true;
   const Nodes nodes = last_nodes(context.store().nodes(cluster.id), wanted);
+  if (has_consent(context, options.yes)) {
+    note_jobs_that_end(context, cluster, nodes, QueuedJobs::end,
+                       "removing the last " + counted(nodes.size(), "node"));
+    return true;
+  }
   const std::string jobs = jobs_text(jobs_on(context, cluster, nodes, JobSource::nodes));
   if (consents(context, options.yes,
                "Delete the last " + counted(nodes.size(), "node") + " of cluster " + options.name +

@@ -30,7 +30,12 @@ int plan_stop(Context& context, const Names& names) {
 /// Returns true if the clusters may be stopped. Asks only if jobs run on them; otherwise nothing is
 /// lost.
 bool may_stop(Context& context, const ChangeOptions& options, const Names& names) {
-  if (has_consent(context, options.yes)) return true;
+  if (has_consent(context, options.yes)) {
+    for (const state::Cluster& cluster : known_clusters(context, names))
+      note_jobs_that_end(context, cluster, context.store().nodes(cluster.id), QueuedJobs::stay,
+                         "stopping the cluster");
+    return true;
+  }
   const auto affected = affected_by(context, names);
   if (std::ranges::all_of(affected, [](const Affected& one) { return one.jobs.running.empty(); }))
     return true;

@@ -60,13 +60,26 @@ def test_the_questions_of_stop_delete_and_scale_name_the_jobs(user):
     user.run("start", "cluster", name)
     again = started(user, name, "again", 1)
     assert_true(again, "no job")
-    user.run(*stop, "--yes")
+    note = f"cluster {name}: 1 job runs on it: {again}; stopping the cluster ends it"
+    assert_in(note, user.run(*stop, "--yes").err)
     assert_equal(
         json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"][0]["state"],
         "stopped",
         "not stopped",
     )
-    user.run(*delete, "--yes")
+    assert_not_in("job", user.run(*delete, "--yes").err, "a job is named where none runs")
+
+
+def test_what_ends_jobs_without_a_question_names_them(user):
+    name = user.cluster
+    user.run("create", "cluster", name, "--nodes", "2")
+    first, both = started(user, name, "first", 1), started(user, name, "both", 2)
+    scaled = user.run("scale", "cluster", name, "--nodes", "1", "--yes").err
+    assert_in(f"1 job runs on it: {both}; removing the last 1 node ends it", scaled)
+    assert_not_in(first, scaled)
+    deleted = user.run("delete", "cluster", name, "--yes").err
+    jobs = f"cluster {name}: 1 job runs on it: {first}; deleting the cluster ends it"
+    assert_in(jobs, deleted)
 
 
 if __name__ == "__main__":
