@@ -4,8 +4,11 @@
 #include <iterator>
 #include <set>
 
+#include "base/join.hpp"
+#include "base/quote.hpp"
 #include "cli/workflows/cluster_hosts.hpp"
 #include "cli/workflows/cluster_scheduler.hpp"
+#include "cli/workflows/name_folding.hpp"
 #include "launcher/checks/slurm_findings.hpp"
 #include "launcher/job_store.hpp"
 
@@ -70,6 +73,33 @@ CheckReport check_cluster(Services& services, const RemoteTarget& target) {
     add_line(report, name, has_links ? "" : "fewer than two nodes");
   add_line(report, launcher::kSlurmCheck, has_slurm ? "" : "no Slurm by fastgpu");
   return report;
+}
+
+launcher::Finding unmeasured_all_reduce(const std::string& cluster,
+                                        const std::vector<std::string>& nodes,
+                                        const std::vector<launcher::Finding>& findings) {
+  std::vector<std::string> checks;
+  std::set<std::string> with_errors;
+  bool is_of_all = false;
+  for (const launcher::Finding& finding : findings) {
+    if (finding.severity != launcher::Severity::error) continue;
+    if (std::ranges::find(checks, finding.check) == checks.end()) checks.push_back(finding.check);
+    with_errors.insert(finding.nodes.begin(), finding.nodes.end());
+    is_of_all = is_of_all || finding.nodes.empty();
+  }
+  std::vector<std::string> bad, good;
+  for (const std::string& node : nodes)
+    (with_errors.contains(node) ? bad : good).push_back(node);
+  std::string remedy = "end the errors, and repeat the check";
+  if (!is_of_all && good.size() > 1)
+    remedy += "; the other nodes alone: fastgpu check net " +
+              shell_quote(cluster + "/" + fold_names(good));
+  return {.check = "all-reduce",
+          .severity = launcher::Severity::warning,
+          .nodes = bad,
+          .found = "not measured, because of the errors of " + joined(checks),
+          .why = "it needs all nodes",
+          .remedy = remedy};
 }
 
 std::string worst_of(const std::vector<launcher::Finding>& findings) {

@@ -30,6 +30,12 @@ std::vector<launcher::ClusterNode> cluster_nodes(Services& services, const Remot
 /// Checks the nodes and tries the connections between them. Throws only ErrorKind::interrupted.
 CheckReport check_cluster(Services& services, const RemoteTarget& target);
 
+/// Returns the finding that the all-reduce of `nodes` was not measured because of the errors among
+/// `findings`. Its remedy names the nodes without errors, if several are left.
+launcher::Finding unmeasured_all_reduce(const std::string& cluster,
+                                        const std::vector<std::string>& nodes,
+                                        const std::vector<launcher::Finding>& findings);
+
 /// Returns "ok", "warning" or "error": the worst of the findings.
 std::string worst_of(const std::vector<launcher::Finding>& findings);
 

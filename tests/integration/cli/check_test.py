@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster, within
+from node_inside import NodeInside
 from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "templates/schemas"
@@ -360,6 +361,14 @@ def test_the_network_is_measured_and_a_slow_node_is_named(user):
     document = measured(user, code=1)
     assert_equal(document["all_reduce"], None)
     assert_true(found(document, "connections"))
+    without = "not measured, because of the errors of connections"
+    assert_equal(found(document, "all-reduce"), [("warning", [f"{name}-1"], without)])
+    with NodeInside(f"{name}-1").cut():
+        document = measured(user, code=1)
+    without = "not measured, because of the errors of ssh"
+    assert_equal(found(document, "all-reduce"), [("warning", [f"{name}-1"], without)])
+    rest = f"fastgpu check net '{name}/{name}-[0,2]'"
+    assert_in(rest, document["findings"][-1]["remedy"])
     user.refused(["check", "net", f"{name}/0"], 2, "a connection needs two")
 
 
