@@ -80,7 +80,7 @@ const config::Settings& Context::settings() {
   settings_ = std::make_unique<config::Settings>(
       config::read_layers("fastgpu.yaml", look_up, std::move(providers)));
   for (const std::string& warning : settings_->warnings())
-    ui_.warn(warning);
+    ui_.warn_unless_error(warning);
   check_exchange_rates(settings_->find("exchange-rate"));
   return *settings_;
 }

@@ -81,13 +81,20 @@ void Ui::close_line() {
   if (std::exchange(line_, Line::whole) == Line::open) write_err("\n");
 }
 
+void Ui::write_pending() {
+  for (const std::string& line : std::exchange(pending_, {}))
+    warn(line);
+}
+
 void Ui::say(const Styled& text) {
+  write_pending();
   progress_.erase();
   close_line();
   write_err(text.str());
 }
 
 void Ui::write_out(std::string_view bytes) {
+  write_pending();
   progress_.end();
   answered_ = answered_ || !bytes.empty();
   out_.write(bytes);
@@ -167,6 +174,11 @@ void Ui::warn(std::string_view line) {
   say(text);
 }
 
+void Ui::warn_unless_error(std::string_view line) {
+  const Guard guard(mutex_);
+  pending_.emplace_back(line);
+}
+
 void Ui::note_table(const Table& table) {
   if (verbosity_ != Verbosity::quiet) question_table(table);
 }
@@ -182,6 +194,8 @@ void Ui::question_table(const Table& table) {
 
 void Ui::fail(std::string_view message) {
   const Guard guard(mutex_);
+  std::erase_if(pending_,
+                [&](const std::string& line) { return message.find(line) != message.npos; });
   progress_.end();
   Styled text = Styled::painted("error:", Color::red, terminal_.color_err);
   text += " ";
@@ -200,6 +214,7 @@ void Ui::program_output(std::string_view bytes) {
 void Ui::program_errors(std::string_view bytes) {
   const Guard guard(mutex_);
   if (bytes.empty()) return;
+  write_pending();
   progress_.end();
   write_err(bytes);
   if (terminal_.err) line_ = bytes.back() == '\n' ? Line::whole : Line::open;
@@ -220,18 +235,21 @@ void Ui::next_steps(const std::vector<std::string>& next) {
 
 void Ui::progress(std::string_view step, std::string_view figures) {
   const Guard guard(mutex_);
+  write_pending();
   if (verbosity_ == Verbosity::quiet) return;
   if (line_ == Line::whole) progress_.show(step, figures, Progress::Clock::now());
 }
 
 void Ui::waiting(std::string_view what) {
   const Guard guard(mutex_);
+  write_pending();
   if (verbosity_ == Verbosity::quiet) return;
   if (line_ == Line::whole) progress_.wait(what, Progress::Clock::now());
 }
 
 void Ui::end_progress() {
   const Guard guard(mutex_);
+  write_pending();
   progress_.end();
 }
 

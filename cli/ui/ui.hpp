@@ -67,11 +67,14 @@ class Ui {
   /// Shows `view` in place of all that the screen has. Rows that have no room on the screen are
   /// left out and counted, as `noun` names one. Only for a terminal that is `live`.
   void redraw(const View& view, std::string_view noun);
-  void show(const Styled& text);            ///< Writes to stdout.
-  void data(std::string_view text);         ///< Writes to stdout, escaped; see complete().
-  void error_data(std::string_view text);   ///< Writes to stderr, escaped, always.
-  void note(std::string_view line);         ///< Writes to stderr; --quiet drops it.
-  void warn(std::string_view line);         ///< Writes to stderr, always.
+  void show(const Styled& text);           ///< Writes to stdout.
+  void data(std::string_view text);        ///< Writes to stdout, escaped; see complete().
+  void error_data(std::string_view text);  ///< Writes to stderr, escaped, always.
+  void note(std::string_view line);        ///< Writes to stderr; --quiet drops it.
+  void warn(std::string_view line);        ///< Writes to stderr, always.
+  /// Writes a warning to stderr before the next output, or at the end of the command. An error that
+  /// says the same takes its place.
+  void warn_unless_error(std::string_view line);
   void note_table(const Table& table);      ///< Writes to stderr; --quiet drops it.
   void question_table(const Table& table);  ///< Writes the subject of a question to stderr, always.
   void fail(std::string_view message);      ///< Writes "error: ..." to stderr, always.
@@ -103,6 +106,7 @@ class Ui {
   Printed printed_now(const View& view) const;
 
   void say(const Styled& text);
+  void write_pending();
   void write_out(std::string_view bytes);
   void close_line();
   void write_err(std::string_view bytes);
@@ -117,7 +121,8 @@ class Ui {
   TableStyle table_style_;
   Verbosity verbosity_ = Verbosity::normal;
   bool answered_ = false;
-  std::string text_;  ///< The text from data(), kept for complete().
+  std::vector<std::string> pending_;  ///< The warnings of warn_unless_error().
+  std::string text_;                  ///< The text from data(), kept for complete().
   /// Whether the last line is unfinished: a program may not have ended its line.
   Line line_ = Line::whole;
   Progress progress_;

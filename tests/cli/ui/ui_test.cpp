@@ -40,6 +40,31 @@ TEST_CASE("a node set that cannot be read, or is endless, is refused") {
   }
 }
 
+TEST_CASE("a warning that an error may repeat is shown before the next output, or not at all") {
+  StringSink out;
+  StringSink err;
+  const auto no_input = [] { return std::string(); };
+  for (const auto& [shown, act] : std::map<std::string, std::function<void(Ui&)>>{
+           {"warning: odd\nyes\n", [](Ui& ui) { ui.note("yes"); }},
+           {"warning: odd\n", [](Ui& ui) { ui.end_progress(); }},
+           {"warning: odd\nerror: other\n", [](Ui& ui) { ui.fail("other"); }},
+           {"error: x: odd\n", [](Ui& ui) { ui.fail("x: odd"); }},
+       }) {
+    err.text.clear();
+    Ui ui(out, err, {}, no_input);
+    ui.warn_unless_error("odd");
+    CHECK(err.text.empty());
+    act(ui);
+    ui.end_progress();
+    CHECK(err.text == shown);
+  }
+  Ui ui(out, err, {}, no_input);
+  err.text.clear();
+  ui.warn_unless_error("odd");
+  ui.data("1\n");
+  CHECK(err.text == "warning: odd\n");
+}
+
 TEST_CASE("next steps are one line, or a line each on a terminal, and only for people who listen") {
   StringSink out;
   StringSink err;

@@ -110,7 +110,8 @@ def test_a_broken_project_file_stops_those_who_need_it(user):
             user.run(*words, cwd=user.folder)
         user.run("doctor", code=None, cwd=user.folder)
         assert_in("fastgpu.yaml:", user.run("get", "clusters", cwd=user.folder).err, text)
-        user.refused(["run", "job", "--", "true"], 2, "fastgpu.yaml:", cwd=user.folder)
+        done = user.refused(["run", "job", "--", "true"], 2, "fastgpu.yaml:", cwd=user.folder)
+        assert_equal(done.err.count("fastgpu.yaml:"), 1, "the fault is reported twice")
         assert_true(
             user.run("__complete", "--", "vers", cwd=user.folder).out.startswith(b"version"), text
         )
