@@ -169,11 +169,16 @@ void check_mpirun(const JobFilesRequest& request, std::span<const agent::JobNode
 void check_torchrun(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const std::string& node = request.nodes[i].ranks.node.value;
+    const std::string python = torchrun_python(request.spec.argv);
+    if (python.empty() && !facts[i].torchrun_obstacle.empty())
+      throw Error(ErrorKind::remote,
+                  node + ": " + printable(facts[i].torchrun_obstacle) +
+                      ": make its environment again there, or name an interpreter that has "
+                      "PyTorch on every node by its path (-- /opt/p/bin/python train.py)");
     if (!facts[i].torchrun_obstacle.empty())
       throw Error(
           ErrorKind::remote,
-          node + ": " + printable(torchrun_python(request.spec.argv)) + " " +
-              printable(facts[i].torchrun_obstacle) +
+          node + ": " + printable(python) + " " + printable(facts[i].torchrun_obstacle) +
               ": it is to run torchrun (-m torch.distributed.run); name an interpreter that "
               "has PyTorch on every node, or `python` for the torchrun in PATH");
     if (!facts[i].has_torchrun)

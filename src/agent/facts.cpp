@@ -16,7 +16,9 @@
 #include "agent/subcommands.hpp"
 #include "base/names.hpp"
 #include "base/rdma_devices.hpp"
+#include "base/split.hpp"
 #include "process/capture.hpp"
+#include "process/interpreter.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -87,12 +89,22 @@ void find_mpirun(const std::string& preferred, JobNodeFacts& facts) try {
   if (!facts.is_mpirun_silent) facts.mpirun.clear();
 }
 
-/// Returns true if torchrun is in `path`.
-bool is_torchrun_in(const std::string& path) try {
-  process::find_program("torchrun", path);
-  return true;
-} catch (const Error&) {
-  return false;
+/// Looks for a torchrun in `path`. Shells pass over one whose interpreter is missing.
+void find_torchrun_in(const std::string& path, JobNodeFacts& facts) {
+  facts.has_torchrun = false;
+  for (const std::string_view directory : split(path, ':')) {
+    try {
+      const auto file = process::find_program("torchrun", directory);
+      const std::string why = process::missing_interpreter(file, path);
+      facts.has_torchrun = true;
+      if (why.empty()) {
+        facts.torchrun_obstacle.clear();
+        return;
+      }
+      if (facts.torchrun_obstacle.empty()) facts.torchrun_obstacle = file.string() + ": " + why;
+    } catch (const Error&) {  // This directory has none.
+    }
+  }
 }
 
 /// Returns why the interpreter `python`, looked for in `path`, cannot run torchrun; "" if it can.
@@ -115,7 +127,7 @@ void find_torchrun(const std::optional<std::string>& python, const std::string& 
   if (python)
     facts.torchrun_obstacle = obstacle_to_torchrun(*python, path);
   else
-    facts.has_torchrun = is_torchrun_in(path);
+    find_torchrun_in(path, facts);
 }
 
 void find_rdma(const std::filesystem::path& root, JobNodeFacts& facts) {

@@ -15,15 +15,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/pipe.hpp"
-#include "base/split.hpp"
+#include "process/interpreter.hpp"
 
 namespace fastgpu::process {
 namespace {
@@ -125,19 +123,14 @@ int open_stream(const ChildStream& stream, bool child_reads, UniqueFd& ours, Uni
 
 /// Returns ": its interpreter X does not exist" for a file that exists although the kernel has not
 /// found what runs it; "" for others.
-std::string missing_interpreter(const Command& command, const std::filesystem::path& program) {
-  constexpr std::size_t kLongest = 256;  // The kernel reads as much of the first line.
-  std::ifstream file(command.directory / program, std::ios::binary);
-  std::string line(kLongest, '\0');
-  file.read(line.data(), static_cast<std::streamsize>(line.size()));
-  line.resize(static_cast<std::size_t>(file.gcount()));
-  if (line.empty()) return "";
-  if (!line.starts_with("#!"))
+std::string missing_runner(const std::filesystem::path& file) {
+  std::error_code none;
+  if (std::filesystem::file_size(file, none) == 0 || none) return "";
+  const auto line = interpreter_line(file);
+  if (!line)
     return ": the file exists, but not the loader that it was built for: it is for another system";
-  line = line.substr(2, line.find('\n') - 2);
-  const auto words = split_words(line, " \t");
-  if (words.empty()) return "";
-  return ": its interpreter " + printable(words.front()) + " (in its first line) does not exist";
+  const std::string why = absent_interpreter(*line);
+  return why.empty() ? "" : ": " + why;
 }
 
 Error failure_of(const Command& command, const std::filesystem::path& program,
@@ -150,7 +143,7 @@ Error failure_of(const Command& command, const std::filesystem::path& program,
   const Error error = system_error(what, failure.error);
   const bool missing = failure.error == ENOENT || failure.error == ENOTDIR;
   if (missing && failure.step == Step::program)
-    if (const auto why = missing_interpreter(command, program); !why.empty())
+    if (const auto why = missing_runner(command.directory / program); !why.empty())
       return {ErrorKind::not_found, what + why};
   return missing ? Error(ErrorKind::not_found, error.what()) : error;
 }

@@ -403,6 +403,30 @@ TEST_CASE("a rank with a home of its own gets the files of its job from the batc
   }
 }
 
+TEST_CASE("facts say why the torchrun in PATH cannot start, if no other one is there") {
+  const ScratchHome home;
+  const auto bin = home.path() / "bin";
+  const auto others = home.path() / "others";
+  for (const auto& directory : {bin, others})
+    std::filesystem::create_directory(directory);
+  const auto put = [](const std::filesystem::path& file, const char* text) {
+    write_file(file, text);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  };
+  const std::string path = bin.string() + ":" + others.string();
+  const auto found = [&] {
+    return parse_node_facts(run_agent(home, {"facts", "--torchrun-path", path.c_str()}).out);
+  };
+  CHECK_FALSE(found().has_torchrun);
+  put(bin / "torchrun", "#!/old/venv/bin/python3\n");
+  CHECK(found().has_torchrun);
+  CHECK(found().torchrun_obstacle ==
+        (bin / "torchrun").string() +
+            ": its interpreter /old/venv/bin/python3 (in its first line) does not exist");
+  put(others / "torchrun", "#!/bin/sh\n");
+  CHECK(found().torchrun_obstacle.empty());
+}
+
 TEST_CASE("facts tell why an interpreter that the user names cannot run torchrun") {
   const ScratchHome home;
   const auto script = [&](const char* name, const char* text) {

@@ -407,6 +407,13 @@ TEST_CASE("a node whose interpreter cannot run torchrun is named, if the user na
   both[1].torchrun_obstacle = "has no PyTorch";
   const std::string said = failure_of([&] { start_files(asked, both, kCommands); }).what();
   CHECK_MESSAGE(said.starts_with("n-1: /opt/p/bin/python has no PyTorch: "), said);
+  both[1].torchrun_obstacle = "/v/bin/torchrun: its interpreter /old does not exist";
+  asked.spec.argv = torchrun_argv({.name = {"x"}, .argv = {"python3", "a.py"}});
+  const std::string broken = failure_of([&] { start_files(asked, both, kCommands); }).what();
+  CHECK_MESSAGE(broken.starts_with("n-1: /v/bin/torchrun: its interpreter /old does not exist: "
+                                   "make its environment again there"),
+                broken);
+  asked.spec.argv = torchrun_argv({.name = {"x"}, .argv = {"/opt/p/bin/python", "a.py"}});
   // The node cannot look as the job will.
   asked.spec.environment = {"PYTHONPATH=lib"};
   CHECK_FALSE(has_words("--torchrun"));

@@ -10,6 +10,7 @@
 
 #include "process/capture.hpp"
 #include "process/child.hpp"
+#include "process/interpreter.hpp"
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
 
@@ -81,6 +82,29 @@ TEST_CASE("a script whose interpreter is not there names it") {
   command.directory = directory.path();
   CHECK(std::string(failure_of([&] { run(command); }).what()).find("its interpreter") !=
         std::string::npos);
+}
+
+TEST_CASE("an interpreter that env does not find in PATH is named before it is started") {
+  const test::TempDirectory directory;
+  const auto script = directory.path() / "train";
+  const auto why = [&](const std::string& text) {
+    std::ofstream(script) << text;
+    return missing_interpreter(script, "/usr/bin:/bin");
+  };
+  for (const char* good : {"", "x", "#!", "#!/bin/sh\n", "#!/usr/bin/env sh\n",
+                           "#! /usr/bin/env  sh \n", "#!/usr/bin/env -S sh -e\n",
+                           "#!/usr/bin/env -i nosuch\n", "#!/usr/bin/env A=1 nosuch\n", "#!sh\n"})
+    CHECK_MESSAGE(why(good).empty(), good);
+  CHECK(why("#!/usr/bin/env nosuch\n") ==
+        "its interpreter 'nosuch', which /usr/bin/env looks for (in its first line), is not in "
+        "PATH");
+  CHECK(why("#!/usr/bin/env sh -e\n").ends_with("several words need /usr/bin/env -S"));
+  for (const char* windows : {"#!/usr/bin/env sh\r\n", "#!/bin/sh\r\n"})
+    CHECK(why(windows).find("ends with a carriage return") != std::string::npos);
+  std::ofstream(script) << "#!/usr/bin/env nosuch\n";
+  for (const char* path : {"", "bin:/usr/bin", "/usr/bin:"})
+    CHECK(missing_interpreter(script, path).empty());
+  CHECK(why("#!/no/such\n") == "its interpreter /no/such (in its first line) does not exist");
 }
 
 TEST_CASE("a working directory that is not there is named") {

@@ -155,8 +155,8 @@ int follow_one(Context& context, StartedJob& started, const RunSurroundings& aro
 }
 
 /// Shows what to do if the program could not be started.
-void advise(Context& context, const launcher::JobSpec& spec, int code) {
-  const std::string advice = start_advice(spec, code, [](const std::string& path) {
+void advise(Context& context, const launcher::JobSpec& spec, const EndOfStart& end) {
+  const std::string advice = start_advice(spec, end, [](const std::string& path) {
     std::error_code none;
     return std::filesystem::is_regular_file(path, none);
   });
@@ -195,7 +195,9 @@ int run_to_end(Context& context, const RemoteTarget& target, launcher::JobRecord
   };
   const int code = follow_one(context, started, around, finish);
   const bool is_bad = code != 0 && !context.cancel().requested();
-  if (is_bad && !is_detached) advise(context, record.spec, code);
+  if (is_bad && !is_detached)
+    advise(context, record.spec,
+           {.code = code, .reason = find_job(context, started.open.job.id).reason});
   if (around.post_mortem && !is_bad)
     launcher::note_bundle(context.store(), started.open.job.id, {});
   if (is_bad && around.post_mortem) {

@@ -3,15 +3,20 @@
 #include "base/names.hpp"
 #include "base/split.hpp"
 #include "launcher/users_command.hpp"
+#include "process/interpreter.hpp"
 
 namespace fastgpu::cli {
 
-std::string start_advice(const launcher::JobSpec& spec, int code,
+std::string start_advice(const launcher::JobSpec& spec, const EndOfStart& end,
                          const std::function<bool(const std::string&)>& is_here) {
   constexpr int kProgramNotFound = 127;
   const auto command = launcher::users_command(spec.argv);
-  if (code != kProgramNotFound || command.empty()) return {};
+  if (end.code != kProgramNotFound || command.empty()) return {};
   const std::string& program = command.front();
+  if (end.reason.find(process::kItsInterpreter) != end.reason.npos)
+    return "install that interpreter on the nodes, or name one that they have before the program: "
+           "-- python3 " +
+           printable(program);
   const auto words = split_words(program);
   if (command.size() == 1 && words.size() > 1)
     return "'" + printable(program) + "' is the name of one program: write its words apart (-- " +

@@ -31,8 +31,10 @@
 #include "agent/read_topology.hpp"
 #include "agent/subcommands.hpp"
 #include "base/contains.hpp"
+#include "base/names.hpp"
 #include "base/pipe.hpp"
 #include "base/units.hpp"
+#include "process/interpreter.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -103,6 +105,15 @@ process::Child start_in(std::optional<RankGroup>& group, const process::Command&
   }
 }
 
+/// Throws not_found for a script whose interpreter is missing. Of one that `env` is to find, the
+/// kernel reports nothing, and `env` itself names no file.
+void check_interpreter(const process::Command& command) {
+  const std::string path = process::variable(*command.environment, "PATH").value_or("");
+  const auto program = process::find_program(command.argv.front(), path);
+  const std::string why = process::missing_interpreter(command.directory / program, path);
+  if (!why.empty()) throw Error(ErrorKind::not_found, printable(command.argv.front()) + ": " + why);
+}
+
 std::filesystem::path blame_file(const std::filesystem::path& directory, int rank) {
   return directory / "ranks" / (std::to_string(rank) + ".blame");
 }
@@ -131,6 +142,7 @@ RankEnd run_program(const std::filesystem::path& directory, const JobPlan& plan,
   command.on_parent_death = process::OnParentDeath::kill;
   make_checkpoint_directory(plan);
   raise_lock_limit();
+  check_interpreter(command);
   auto group = RankGroup::enter(directory, plan.id, place.rank);
   process::Child child = start_in(group, command);
   if (input) input->for_program() = UniqueFd();

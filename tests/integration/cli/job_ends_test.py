@@ -6,6 +6,8 @@ job survives it; nodes that are cut off and daemons that die are named: job_ends
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import sys
 import time
@@ -444,6 +446,26 @@ def test_a_program_that_is_here_alone_is_advised_about(user):
     (source / "train.sh").write_text("#!/nonexistent\n")
     done = user.run(*words, code=127, prefix=("env", "-C", str(source)))
     assert_in("its interpreter /nonexistent (in its first line) does not exist", done.err)
+    # The script is there: it need not be copied.
+    assert_in("install that interpreter on the nodes, or name one", done.err)
+    assert_not_in("copies this directory", done.err)
+    (source / "train.sh").write_text("#!/usr/bin/env nosuchpython\n")
+    for more in ([], ["--launcher", "plain"]):
+        words = job_words(name, 2, ["./train.sh"], "env", "--sync", ".", *more)
+        done = user.run(*words, code=127, prefix=("env", "-C", str(source)))
+        assert_true(re.search(f"on {name}-[01]: ./train.sh: its interpreter 'nosuchp", done.err))
+
+
+@shared_cluster
+def test_a_torchrun_without_its_interpreter_is_named_before_the_start(user):
+    name = user.two_nodes()
+    script = "mkdir /tmp/venv; printf '#!/old/python\\n' >/tmp/venv/torchrun"
+    user.run("exec", f"{name}/1", "--", "sh", "-c", f"{script}; chmod 755 /tmp/venv/torchrun")
+    link = "mkdir /tmp/venv; ln -s /bin/true /tmp/venv/torchrun"
+    user.run("exec", f"{name}/0", "--", "sh", "-c", link)
+    words = ["--launcher", "torchrun", "-e", "PATH=/tmp/venv:/nonexistent"]
+    done = user.run(*job_words(name, 2, ["train.py"], "moved", *words), code=1)
+    assert_in(f"{name}-1: /tmp/venv/torchrun: its interpreter /old/python (in its", done.err)
 
 
 @shared_cluster

@@ -8,6 +8,7 @@ cannot run. It cleans up after itself.
 import base64
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -319,6 +320,25 @@ def test_a_node_that_has_lost_the_agent_gets_it_again(user):
     assert_in(failed.returncode, (127, 143), failed.err)
     assert_in("the next job installs fastgpu's agent where it is missing", failed.err)
     run_job(user, "next", ["true"], *words)
+
+
+def test_a_script_without_its_interpreter_is_named_with_its_node(user):
+    create(user)
+    source = user.folder / "source"
+    source.mkdir()
+    script = source / "train.py"
+    script.touch()
+    script.chmod(0o755)
+    more = ["-np", "2", "--set", "slurm.nodes=2", "--sync", str(source)]
+    for line, what in (
+        ("/no/such/python", "/no/such/python (in its first line) does not exist"),
+        ("/usr/bin/env nosuchpython", "'nosuchpython', which /usr/bin/env looks for"),
+    ):
+        script.write_text(f"#!{line}\n")
+        done = run_job(user, "script", ["./train.py"], *more, code=127)
+        said = f" on {user.cluster}-[01]: ./train.py: its interpreter {re.escape(what)}"
+        assert_true(re.search(f"failed: rank [01]{said}", done.err), done.err)
+        assert_in("install that interpreter on the nodes", done.err)
 
 
 def test_a_job_that_never_fits_is_refused_at_once(user):
