@@ -229,6 +229,16 @@ OpenMpi version_of(const NodeName& node, const std::string& line) {
   }
 }
 
+/// Returns the settings of the first node's parameter files if those of any node leave networks
+/// out; absent otherwise.
+std::optional<std::vector<std::string>> file_parameters(
+    std::span<const agent::JobNodeFacts> facts) {
+  const bool is_needed = std::ranges::any_of(facts, [](const agent::JobNodeFacts& node) {
+    return std::ranges::any_of(node.mpi_parameters, leaves_networks_out);
+  });
+  return is_needed ? std::optional(facts[0].mpi_parameters) : std::nullopt;
+}
+
 MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::JobNodeFacts> facts,
                        const NodeCommands& commands, const std::vector<std::string>& forward) {
   const std::string fastgpu = facts[0].home + "/.fastgpu/";
@@ -244,6 +254,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::Jo
   for (const JobNode& node : request.nodes)
     plan.ranks += node.ranks.count;
   plan.network = covering_network(joining_addresses(request, facts));
+  plan.file_parameters = file_parameters(facts);
   plan.root = facts[0].root;
   plan.crowded = is_crowded(request, facts);
   plan.same_host_names = have_same_host_names(facts);

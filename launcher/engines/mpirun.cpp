@@ -2,9 +2,11 @@
 
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/silence.hpp"
+#include "base/contains.hpp"
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
+#include "launcher/library_settings.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -45,6 +47,8 @@ class Arguments {
     const bool old = version_ == OpenMpi::v4;
     add({old ? "--mca" : "--prtemca", old ? setting.v4 : setting.v5, value});
   }
+
+  bool has(const std::string& word) const { return contains(words_, word); }
 
   std::vector<std::string> take() { return std::move(words_); }
 
@@ -91,7 +95,25 @@ void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
   arguments.add({"--mca", "btl_tcp_if_include", *plan.network});
 }
 
+/// Takes the place of the parameter files, because no argument takes a setting of theirs back. A
+/// variable of the job and an argument win over a setting of a file.
+void add_file_parameters(Arguments& arguments, const MpirunPlan& plan) {
+  if (!plan.file_parameters || !plan.network) return;
+  arguments.add({"--mca", "mca_base_param_files", "none"});
+  for (const std::string& setting : *plan.file_parameters) {
+    const auto equals = setting.find('=');
+    const std::string name = setting.substr(0, equals);
+    if (leaves_networks_out(setting) || arguments.has(name)) continue;
+    if (contains(plan.forward, std::string(kMpiPrefix) + name)) continue;
+    arguments.add({"--mca", name, setting.substr(equals + 1)});
+  }
+}
+
 }  // namespace
+
+bool leaves_networks_out(std::string_view setting) {
+  return setting.substr(0, setting.find('=')).ends_with("tcp_if_exclude");
+}
 
 OpenMpi parse_open_mpi(const std::string& line) {
   const auto at = line.find("(Open MPI) ");
@@ -117,6 +139,7 @@ std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
   arguments.runtime(kStarter, starter_of(plan));
   if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
   if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});
+  add_file_parameters(arguments, plan);
   for (const std::string& name : plan.forward)
     arguments.add({"-x", name});
   for (const std::string& word : plan.program)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastgpu::launcher {
@@ -31,9 +32,16 @@ struct MpirunPlan {
   bool root = false;                     ///< mpirun runs as root.
   bool crowded = false;                  ///< A node has more ranks than cores.
   bool same_host_names = false;          ///< Two nodes have the same host name.
-  std::vector<std::string> forward{};    ///< Names of variables that mpirun passes to ranks.
-  std::vector<std::string> program;      ///< The command of every rank.
+  /// The settings ("NAME=VALUE") of the first node's parameter files, if such files choose networks
+  /// on any node: they are then read from here alone. Absent otherwise.
+  std::optional<std::vector<std::string>> file_parameters{};
+  std::vector<std::string> forward{};  ///< Names of variables that mpirun passes to ranks.
+  std::vector<std::string> program;    ///< The command of every rank.
 };
+
+/// Returns true for a setting ("NAME=VALUE") of a parameter file that leaves networks out. Open MPI
+/// does not start if another setting names those to use.
+bool leaves_networks_out(std::string_view setting);
 
 std::vector<std::string> mpirun_argv(const MpirunPlan& plan);
 

@@ -10,6 +10,7 @@
 
 #include "agent/files/disk.hpp"
 #include "agent/interfaces.hpp"
+#include "agent/mpi_parameters.hpp"
 #include "agent/npus.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/facts.hpp"
@@ -201,7 +202,10 @@ int run_facts(Arguments arguments) {
     facts.home.pop_back();
   find_rdma(root, facts);
   facts.npus = npu_devices(root);
-  if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
+  if (wants_mpirun) {
+    find_mpirun(mpirun_in.value_or(""), facts);
+    facts.mpi_parameters = mpi_parameters(facts.home, facts.mpirun, root);
+  }
   if (found_in_path) check_is_found(*found_in_path, facts.mpirun);
   if (torchrun_path) {
     const char* const own = ::getenv("PATH");

@@ -142,6 +142,32 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "a b"});
 }
 
+TEST_CASE("a file of parameters that leaves networks out is replaced by its other settings") {
+  MpirunPlan plan = two_nodes();
+  plan.forward.push_back("OMPI_MCA_pml");
+  plan.file_parameters = {
+      "btl=^openib", "btl_tcp_if_exclude=lo",         "oob_tcp_if_exclude=docker0", "pml=ucx",
+      "plm=slurm",   "coll_tuned_use_dynamic_rules=1"};
+  const Words words = mpirun_argv(plan);
+  CHECK(has(words, {"--mca", "mca_base_param_files", "none", "--mca", "btl", "^openib", "--mca",
+                    "coll_tuned_use_dynamic_rules", "1", "-x", "PORT"}));
+  plan.network.reset();
+  CHECK_FALSE(has(mpirun_argv(plan), {"mca_base_param_files"}));
+}
+
+TEST_CASE(
+    "the files of parameters of the first node count if those of any node leave networks out") {
+  std::vector<agent::JobNodeFacts> both = {facts(), facts()};
+  const auto spec_text = [&] { return start_files(request(), both, kCommands).back().content; };
+  both[0].addresses = {"10.0.0.1/24"};
+  both[1].addresses = {"10.0.0.2/24"};
+  both[0].mpi_parameters = {"btl=^openib"};
+  CHECK(spec_text().find("mca_base_param_files") == std::string::npos);
+  both[1].mpi_parameters = {"btl_tcp_if_exclude=lo,docker0"};
+  CHECK(spec_text().find("mca_base_param_files") != std::string::npos);
+  CHECK(spec_text().find("^openib") != std::string::npos);
+}
+
 TEST_CASE("Open MPI 5 gets the same under the names of its own runtime") {
   MpirunPlan plan = two_nodes();
   plan.version = OpenMpi::v5;

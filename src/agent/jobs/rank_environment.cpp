@@ -59,6 +59,16 @@ void name_shared_memory(std::vector<std::string>& environment, const JobPlan& pl
     process::set_variable(environment, name + ("=" + directory.string()));
 }
 
+/// Removes the networks to leave out where mpirun has set those to use: Open MPI takes one of the
+/// two. The other comes from a startup file of this node, or from a file of parameters, of which
+/// Open MPI 5 makes variables.
+void drop_excluded_networks(std::vector<std::string>& environment) {
+  if (!process::variable(environment, "OMPI_MCA_btl_tcp_if_include")) return;
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with("OMPI_MCA_btl_tcp_if_exclude=");
+  });
+}
+
 /// Removes the variables by which MPI libraries find their place.
 void drop_mpi(std::vector<std::string>& environment) {
   constexpr std::array kOfMpi = {"OMPI_", "PMIX_", "PMI_", "ORTE_", "PRTE_"};
@@ -212,6 +222,7 @@ std::vector<std::string> rank_environment(const std::filesystem::path& directory
   enter_shell(environment);
   name_secret(environment, directory);
   name_shared_memory(environment, plan);
+  drop_excluded_networks(environment);
   name_interface(environment, plan);
   name_npus(environment, directory, plan, place);
   name_gpus(environment, plan);

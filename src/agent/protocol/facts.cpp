@@ -46,6 +46,8 @@ std::string to_text(const JobNodeFacts& facts) {
   records.add("mpirun_version", facts.mpirun_version);
   if (facts.is_mpirun_silent) records.add("mpirun_silent", 1);
   if (!facts.has_daemon) records.add("no_daemon", 1);
+  for (const std::string& setting : facts.mpi_parameters)
+    records.add("mpi_parameter", setting);
   if (!facts.has_torchrun) records.add("no_torchrun", 1);
   if (!facts.torchrun_obstacle.empty()) records.add("torchrun_obstacle", facts.torchrun_obstacle);
   for (const std::string& address : facts.addresses)
@@ -161,6 +163,7 @@ JobNodeFacts parse_node_facts(std::string_view text) {
           .mpirun_version = records.get("mpirun_version"),
           .is_mpirun_silent = !records.all("mpirun_silent").empty(),
           .has_daemon = records.all("no_daemon").empty(),
+          .mpi_parameters = records.all("mpi_parameter"),
           .has_torchrun = records.all("no_torchrun").empty(),
           .torchrun_obstacle =
               records.all("torchrun_obstacle").empty() ? "" : records.get("torchrun_obstacle"),

@@ -30,9 +30,11 @@ struct JobNodeFacts {
   std::string mpirun_version{};   ///< The first line of `mpirun --version`.
   bool is_mpirun_silent = false;  ///< `mpirun --version` has not ended within kMpirunAnswer.
   bool has_daemon = true;         ///< The daemon that mpirun starts on other nodes is beside it.
-  bool has_torchrun = true;       ///< torchrun is in the job's environment, or in PATH.
-  /// Why the interpreter that the user names cannot run torchrun: "has no PyTorch"; empty if it
-  /// can.
+  /// The settings of the parameter files of Open MPI, as "NAME=VALUE".
+  std::vector<std::string> mpi_parameters{};
+  bool has_torchrun = true;  ///< torchrun is in the job's environment, or in PATH.
+  /// Why the interpreter that the user names cannot run torchrun: "has no PyTorch". Without such an
+  /// interpreter: why the torchrun in PATH cannot start, beginning with its path. Empty if it can.
   std::string torchrun_obstacle{};
   /// The addresses of the interfaces that are up, except loopback: "10.0.0.7/24".
   std::vector<std::string> addresses{};

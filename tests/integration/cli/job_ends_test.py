@@ -9,13 +9,14 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import job_words, run_tests, shared_cluster, within
 from node_inside import NodeInside
-from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true
+from suite import assert_equal, assert_in, assert_less, assert_not_in, assert_true, skip
 
 SAVES = (
     "trap 'date +asked=%s.%N; sleep 1.5; echo saved; exit 7' TERM; echo up; "
@@ -295,6 +296,49 @@ def test_a_file_of_the_users_does_not_choose_how_mpirun_starts_its_daemons(user)
             assert_equal(done.out.count(b"up\n"), ranks, done.err)
     finally:
         user.run("exec", name, "--", "rm", "-r", "/root/.openmpi")
+
+
+SUM = r"""#include <mpi.h>
+#include <stdio.h>
+int main(void) {
+  int one = 1, sum = 0;
+  MPI_Init(NULL, NULL);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("sum %d\n", sum);
+  return MPI_Finalize();
+}
+"""
+
+
+@shared_cluster
+def test_a_file_of_parameters_that_leaves_networks_out_does_not_prevent_the_start(user):
+    name = user.two_nodes()
+    put = "mkdir -p ~/.openmpi; echo oob_tcp_if_exclude = docker0 >~/.openmpi/mca-params.conf"
+    for node in (0, 1):
+        user.run("exec", f"{name}/{node}", "--", "sh", "-c", put)
+        try:
+            done = user.run(*job_words(name, 2, ["echo", "up"]))
+            assert_equal(done.out.count(b"up\n"), 2, done.err)
+        finally:
+            user.run("exec", f"{name}/{node}", "--", "sh", "-c", "rm -r ~/.openmpi")
+
+
+@shared_cluster
+def test_ranks_meet_by_mpi_although_a_file_of_parameters_leaves_networks_out(user):
+    name = user.two_nodes()
+    source = user.folder / "ring"
+    source.mkdir()
+    (source / "sum.c").write_text(SUM)
+    if not shutil.which("mpicc"):
+        skip("needs mpicc")
+    subprocess.run(["mpicc", "-o", source / "sum", source / "sum.c"], check=True)
+    put = "mkdir -p ~/.openmpi; echo btl_tcp_if_exclude = lo,docker0 >~/.openmpi/mca-params.conf"
+    user.run("exec", name, "--", "sh", "-c", put)
+    try:
+        done = user.run(*job_words(name, 2, ["./sum"], "ring", "--sync", str(source)))
+        assert_equal(sorted(done.out.splitlines()), [b"[0] sum 2", b"[1] sum 2"], done.err)
+    finally:
+        user.run("exec", name, "--", "sh", "-c", "rm -r ~/.openmpi")
 
 
 NOTICED = 15  # Seconds in which a node that is cut off is named, and its ranks end.

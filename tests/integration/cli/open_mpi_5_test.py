@@ -96,6 +96,18 @@ def test_a_file_of_the_users_does_not_choose_how_mpirun_starts_its_daemons(user)
 
 
 @shared_cluster
+def test_a_file_of_parameters_that_leaves_networks_out_does_not_prevent_the_start(user):
+    name = nodes_with_open_mpi_5(user)
+    file = "mkdir -p ~/.openmpi; echo btl_tcp_if_exclude = lo >~/.openmpi/mca-params.conf"
+    user.run("exec", name, "--", "sh", "-c", file)
+    try:
+        done = user.run(*job_words(name, 2, [str(BIN.parent / "sums")], "others"))
+        assert_equal(done.out.count(b"of 2: 1, Open MPI v5"), 2, done.err)
+    finally:
+        user.run("exec", name, "--", "rm", "-r", "/root/.openmpi")
+
+
+@shared_cluster
 def test_hosts_whose_names_are_equal_up_to_a_dot_or_altogether_are_two(user):
     name = nodes_with_open_mpi_5(user)
     program = [str(BIN.parent / "sums")]
