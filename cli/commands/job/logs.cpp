@@ -29,14 +29,18 @@ RankLabels labels_for(const OpenJob& open, const JobOptions& options) {
   return one ? RankLabels::none : RankLabels::shown;
 }
 
-/// Returns whether mpirun's own words are of use: they repeat what is known of a rank that failed,
-/// of a time limit and of a hang.
+/// Returns true if the record has the reason for such an end, which the words of mpirun repeat.
+bool has_known_reason(launcher::JobEndCause cause) {
+  using enum launcher::JobEndCause;
+  return cause == timeout || cause == hang || cause == cancelled || cause == node_loss ||
+         cause == contact || cause == preempted;
+}
+
+/// Returns whether the words of mpirun are of use: they repeat what is known of a rank that failed
+/// and of an end by other causes.
 LauncherWords words_for(const OpenJob& open, const JobOptions& options) {
-  using launcher::JobEndCause;
-  const JobEndCause cause = open.record.cause;
-  const bool is_explained = open.record.failure || cause == JobEndCause::timeout ||
-                            cause == JobEndCause::hang || cause == JobEndCause::cancelled;
-  return options.rank || is_explained ? LauncherWords::dropped : LauncherWords::shown;
+  const bool is_known = open.record.failure || has_known_reason(open.record.cause);
+  return options.rank || is_known ? LauncherWords::dropped : LauncherWords::shown;
 }
 
 /// Returns the reason why a job has no logs on some nodes: they are gone and the job with them,
