@@ -121,6 +121,14 @@ void Following::require_answers() const {
   if (first) throw NodeRefusal(std::move(refusing), *first);
 }
 
+std::vector<NodeName> Following::nodes_without_job() const {
+  std::vector<NodeName> names;
+  for (const Node& node : nodes_)
+    if (node.refusal && node.refusal->kind() == ErrorKind::not_found)
+      names.push_back(node.ranks.node);
+  return names;
+}
+
 /// Reads the nodes' remaining output after the job's end. A node without an answer, whose ranks
 /// have not reported their end, is the cause of a job that failed for no other known reason.
 void Following::collect_rest() {

@@ -42,6 +42,9 @@ class Following {
   /// does not need it.
   void require_answers() const;
 
+  /// Returns the nodes that have answered that they do not have the job.
+  std::vector<NodeName> nodes_without_job() const;
+
   /// Reads the output that has not been seen yet, without waiting for more. Nodes that do not
   /// answer within `limit` are skipped.
   void catch_up(std::chrono::milliseconds limit);

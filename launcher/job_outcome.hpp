@@ -72,6 +72,7 @@ struct JobOutcome {
   JobEndCause cause = JobEndCause::none;
   std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
   std::vector<state::FullDiskAt> full_disks{};
+  std::vector<NodeName> without_folder{};  ///< Nodes that have answered, without the job's folder.
   bool explains_launcher = false;  ///< The reason has all that the words of the launcher say.
   std::string nodes{};  ///< The nodes that the engine has chosen; empty if the placement has them.
   /// The time when the first rank began, where the engine, and not fastgpu, has started the ranks.

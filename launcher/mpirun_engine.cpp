@@ -124,7 +124,9 @@ class MpirunEngine final : public JobEngine {
     }
     seen.cancelled = cancelled;
     seen.hang_timeout = job.spec.hang_timeout;
-    return outcome_of(std::move(seen), job);
+    JobOutcome outcome = outcome_of(std::move(seen), job);
+    outcome.without_folder = following.nodes_without_job();
+    return outcome;
   }
 
   JobGlance glance(const std::string& id, const JobRecord& job, Asking how) override {

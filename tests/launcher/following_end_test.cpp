@@ -100,6 +100,14 @@ TEST_CASE("daemons that were to stay are ended on all nodes where their job does
   }
 }
 
+TEST_CASE("nodes that lack the folder of a job that has ended are in its outcome") {
+  FollowedJob world(rank_status(0) + rank_status(1) + job_status() + last(), "");
+  world.failures.emplace("n-1", Error(ErrorKind::not_found, "no such job"));
+  const JobOutcome outcome = follow_job(world, OnCancel::leave_job);
+  CHECK(outcome.state == state::JobState::succeeded);
+  CHECK(outcome.without_folder == std::vector<NodeName>{{"n-1"}});
+}
+
 TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
   FollowedJob world(last(), job_status());
   const auto follow = [&](OnCancel on_cancel) {

@@ -105,6 +105,14 @@ void explain_loss(Context& context, const OpenJob& open, launcher::JobOutcome& o
   if (auto cause = outcome_of_lost_nodes(context, open.job)) outcome = std::move(*cause);
 }
 
+/// Reports the nodes whose output is not shown, because the folder of the job is gone there.
+void warn_of_missing_folders(Context& context, const OpenJob& open,
+                             const launcher::JobOutcome& outcome) {
+  if (outcome.without_folder.empty()) return;
+  context.ui().warn(text_of_removed_folder(context, open, outcome.without_folder) +
+                    "; the output of the ranks there is not shown");
+}
+
 }  // namespace
 
 std::optional<OpenJob> next_run(Context& context, const OpenJob& open) {
@@ -186,6 +194,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
   merged.finish();
   explain_loss(context, open, outcome);
   output.finish(is_explained(outcome) ? LauncherWords::dropped : LauncherWords::shown);
+  if (request.output) warn_of_missing_folders(context, open, outcome);
   if (request.goes_on && request.goes_on(outcome)) return open.job;
   if (!request.goes_on)
     if (const auto next = next_run(context, open))

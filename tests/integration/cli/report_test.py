@@ -74,6 +74,10 @@ def test_a_job_whose_folder_was_removed_names_all_nodes_that_lack_it(user):
         ):
             done = user.refused(words, 5, said)
             assert_in("rank 0" if rest else "", done.out.decode())
+        if rest:
+            attached = user.run("attach", "job", "tidied")
+            assert_equal(attached.out.decode(), f"{rest}\n")
+            assert_equal(attached.err.count(f"warning: {said}"), 1, attached.err)
         report = json.loads(user.run("report", "tidied", "-o", "json").out)
         assert_equal(len(report["missing"]), 1, report["missing"])
         assert_true(report["missing"][0].startswith(said), report["missing"])
