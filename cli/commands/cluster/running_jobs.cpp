@@ -118,12 +118,20 @@ std::string first_of(const std::vector<std::string>& jobs) {
   return names + (jobs.size() > kMostNamed ? ", ..." : "");
 }
 
-/// Returns "2 jobs run on it: a-1, b-1", with the verb for one job or for several; "" without jobs.
+/// Returns "2 jobs run on it: a-1, b-1", with the verb for one job or for several, and `what` for
+/// "it"; "" without jobs.
 std::string counted_text(const std::vector<std::string>& jobs, const char* one_does,
-                         const char* several_do) {
+                         const char* several_do, const std::string& what = "it") {
   if (jobs.empty()) return {};
-  return counted(jobs.size(), "job") + " " + (jobs.size() == 1 ? one_does : several_do) +
-         " it: " + first_of(jobs);
+  return counted(jobs.size(), "job") + " " + (jobs.size() == 1 ? one_does : several_do) + " " +
+         what + ": " + first_of(jobs);
+}
+
+UnfinishedJobs by_state(const std::vector<state::Job>& jobs) {
+  UnfinishedJobs found;
+  for (const state::Job& job : jobs)
+    (job.state == state::JobState::queued ? found.queued : found.running).push_back(job.id);
+  return found;
 }
 
 /// Calls `write`, which changes the record. If the disk is full, the record stays: a later look at
@@ -204,34 +212,33 @@ std::vector<std::pair<std::string, std::string>> end_work_on(
 
 UnfinishedJobs jobs_on(Context& context, const state::Cluster& cluster,
                        const std::vector<state::Node>& nodes, JobSource source) {
-  UnfinishedJobs found;
   const std::vector<state::Job> unfinished = unfinished_jobs(context, cluster, nodes);
-  for (const state::Job& job : still_on(context, nodes, source, unfinished))
-    (job.state == state::JobState::queued ? found.queued : found.running).push_back(job.id);
+  UnfinishedJobs found = by_state(still_on(context, nodes, source, unfinished));
   for (const auto& [id, work] : end_work_on(context, cluster, nodes))
     found.running.push_back(id + " (" + work + ")");
   return found;
 }
 
-std::vector<std::string> jobs_using(
-    Context& context, const state::Cluster& cluster, const std::vector<state::Node>& nodes,
-    const std::function<bool(const state::UsedEnvironment&)>& is_meant) {
+UnfinishedJobs jobs_using(Context& context, const state::Cluster& cluster,
+                          const std::vector<state::Node>& nodes,
+                          const std::function<bool(const state::UsedEnvironment&)>& is_meant) {
   std::vector<state::Job> jobs = unfinished_jobs(context, cluster, nodes);
   std::erase_if(jobs, [&](const state::Job& job) { return !may_use(job, is_meant); });
-  std::vector<std::string> ids;
-  for (const state::Job& job : still_on(context, nodes, JobSource::nodes, jobs))
-    ids.push_back(job.id);
-  return ids;
+  return by_state(still_on(context, nodes, JobSource::nodes, jobs));
 }
 
-void refuse_while_used(const std::vector<std::string>& jobs, const std::string& what) {
+void refuse_while_used(const UnfinishedJobs& jobs, const std::string& what) {
   if (jobs.empty()) return;
-  const bool is_one = jobs.size() == 1;
-  throw Error(ErrorKind::conflict,
-              counted(jobs.size(), "job") + (is_one ? " uses " : " use ") + what + ": " +
-                  first_of(jobs) + "; `fastgpu wait job " + jobs.front() + "` waits for " +
-                  (is_one ? "it" : "the first") + ", and `fastgpu cancel job " + joined(jobs, " ") +
-                  "` ends " + (is_one ? "it" : "them"));
+  std::vector<std::string> all = jobs.running;
+  all.insert(all.end(), jobs.queued.begin(), jobs.queued.end());
+  const bool is_one = all.size() == 1;
+  std::string text = counted_text(jobs.running, "uses", "use", what);
+  const std::string waiting = counted_text(jobs.queued, "waits for", "wait for", what);
+  if (!waiting.empty()) append_item(text, waiting, "; ");
+  throw Error(ErrorKind::conflict, text + "; `fastgpu wait job " + all.front() + "` waits for " +
+                                       (is_one ? "it" : "the first") +
+                                       ", and `fastgpu cancel job " + joined(all, " ") + "` ends " +
+                                       (is_one ? "it" : "them"));
 }
 
 std::string jobs_text(const UnfinishedJobs& jobs) {

@@ -27,16 +27,16 @@ struct UnfinishedJobs {
 UnfinishedJobs jobs_on(Context& context, const state::Cluster& cluster,
                        const std::vector<state::Node>& nodes, JobSource source);
 
-/// Returns the ids of the cluster's unfinished jobs on `nodes` that use an environment for which
-/// `is_meant` returns true: they run in it, or wait to. Asks the nodes as JobSource::nodes does.
-/// Assumes so for a job whose record is unreadable.
-std::vector<std::string> jobs_using(
-    Context& context, const state::Cluster& cluster, const std::vector<state::Node>& nodes,
-    const std::function<bool(const state::UsedEnvironment&)>& is_meant);
+/// Returns the cluster's unfinished jobs on `nodes` that use an environment for which `is_meant`
+/// returns true: they run in it, or wait to. Asks the nodes as JobSource::nodes does. Assumes so
+/// for a job whose record is unreadable.
+UnfinishedJobs jobs_using(Context& context, const state::Cluster& cluster,
+                          const std::vector<state::Node>& nodes,
+                          const std::function<bool(const state::UsedEnvironment&)>& is_meant);
 
-/// Throws conflict if there are jobs: "1 job uses environment 'train': a-1; ...", with the commands
-/// that wait for them or end them. `what` is what they use.
-void refuse_while_used(const std::vector<std::string>& jobs, const std::string& what);
+/// Throws conflict if there are jobs: "1 job uses environment 'train': a-1; 1 job waits for
+/// environment 'train': b-1; ...", with the commands that wait for them or end them.
+void refuse_while_used(const UnfinishedJobs& jobs, const std::string& what);
 
 /// Returns "2 jobs run on it: train-1, train-2; 1 job waits for it: train-3"; "" without jobs.
 /// Names only the first few of many jobs.

@@ -237,10 +237,9 @@ int run(Context& context, EnvInstallDriverOptions options) {
   const bool none = std::ranges::none_of(plans, [](const auto& plan) { return plan.ok(); });
   if (options.dry_run && !none) context.ui().show(view_of(plans));
   if (options.dry_run || none) return report_errors(context.ui(), plans);
-  UnfinishedJobs jobs =
-      jobs_on(context, target.cluster, nodes_to_change(target.nodes, plans), JobSource::nodes);
-  jobs.running.insert(jobs.running.end(), jobs.queued.begin(), jobs.queued.end());
-  refuse_while_used(jobs.running, "nodes whose driver is to be changed");
+  refuse_while_used(
+      jobs_on(context, target.cluster, nodes_to_change(target.nodes, plans), JobSource::nodes),
+      "nodes whose driver is to be changed");
   return install(context, options, password, nodes, matrix, plans);
 }
 

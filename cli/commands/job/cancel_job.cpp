@@ -122,7 +122,7 @@ int cancel_one(Context& context, const CancelJobOptions& options, const std::str
   OpenJob open = open_job(context, id);
   open.job = job;
   if (options.dry_run)
-    return show_job(context, open.job, "job " + open.job.id + " would be stopped");
+    return show_job(context, open.job, "job " + open.job.id + " would be cancelled");
   if (!cancel_queued(context, open.job) && !stop_running(context, open))
     return show_earlier_end(context, open.job);
   return show_job(context, open.job, "cancelled job " + open.job.id);
@@ -166,7 +166,7 @@ int cancel_array(Context& context, const CancelJobOptions& options, const std::s
   Outcome<void> first_failure;
   if (!options.dry_run) first_failure = stop_all(context, jobs);
   if (context.ui().for_people()) {
-    const std::string what = options.dry_run ? " would be stopped" : " stopped";
+    const std::string what = options.dry_run ? " would be cancelled" : " cancelled";
     context.ui().note("array " + array + ": " + counted(jobs.size(), "job") + what);
   } else {
     show_document(context, jobs);
@@ -203,7 +203,7 @@ int cancel_several(Context& context, const CancelJobOptions& options) {
     else if (launcher::has_ended(job))
       context.ui().note(earlier_end(job));
     else if (options.dry_run)
-      context.ui().note("job " + job.id + " would be stopped");
+      context.ui().note("job " + job.id + " would be cancelled");
   }
   first_failure.value();
   return 0;

@@ -118,7 +118,7 @@ def test_several_jobs_are_cancelled_at_once_and_those_that_wait_first(user):
     user.refused(["cancel", "job", *names, "none"], 5, "there is no job 'none'")
     assert_equal((state_of(user, "runs-1"), state_of(user, "waits-1")), ("running", "queued"))
     said = user.run("cancel", "job", *names, "--dry-run").err
-    assert_in("job runs-1 would be stopped\njob waits-1 would be stopped\njob over-1 has", said)
+    assert_in("job runs-1 would be cancelled\njob waits-1 would be cancelled\njob over-1 has", said)
     said = user.run("cancel", "job", *names).err
     assert_in("cancelled job runs-1\n", said)
     assert_in("cancelled job waits-1\n", said)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/workflows/job_owner.hpp"
 #include "fakes/hosts_context.hpp"
 #include "launcher/job.hpp"
 #include "launcher/job_store.hpp"
@@ -99,7 +100,7 @@ class Lab {
   }
 
   /// Returns the jobs on the first hosts, before this index, that use an environment of the name.
-  std::vector<std::string> using_before(int end, const std::string& name) {
+  UnfinishedJobs using_before(int end, const std::string& name) {
     std::vector<state::Node> nodes = context.store().nodes(cluster.id);
     nodes.erase(nodes.begin() + end, nodes.end());
     return jobs_using(context, cluster, nodes,
@@ -245,15 +246,27 @@ TEST_CASE("an environment is used by the unfinished jobs on these hosts that run
     lab.enter(job, "train", "/opt/fastgpu/envs");
   lab.enter(other, "infer", "/opt/fastgpu/envs");
 
-  const std::vector<std::string> jobs = lab.using_before(2, "train");
+  UnfinishedJobs jobs = lab.using_before(2, "train");
 
-  CHECK(jobs == std::vector{runs.id, second.id});
+  CHECK(jobs.running == std::vector{runs.id, second.id});
+  CHECK(jobs.queued.empty());
   const Error e = failure_of([&] { refuse_while_used(jobs, "environment 'train'"); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(std::string(e.what()) ==
         "2 jobs use environment 'train': runs-1, second-1; `fastgpu wait job runs-1` waits for the "
         "first, and `fastgpu cancel job runs-1 second-1` ends them");
   CHECK_NOTHROW(refuse_while_used({}, "environment 'train'"));
+  const state::Job next = lab.add_job("next", {"one"}, JobState::queued);
+  lab.enter(next, "train", "/opt/fastgpu/envs");
+  const JobOwner waiting(lab.context.state_directory(), next.id);
+  jobs = lab.using_before(2, "train");
+  CHECK(jobs.queued == std::vector{next.id});
+  jobs.running.pop_back();
+  CHECK(
+      std::string(failure_of([&] { refuse_while_used(jobs, "environment 'train'"); }).what()) ==
+      "1 job uses environment 'train': runs-1; 1 job waits for environment 'train': next-1; "
+      "`fastgpu wait job runs-1` waits for the first, and `fastgpu cancel job runs-1 next-1` ends "
+      "them");
 }
 
 TEST_SUITE_END();
