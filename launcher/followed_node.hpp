@@ -31,6 +31,8 @@ struct FollowedNode {
   bool got_agent = false;                            ///< It was to get one, once.
   bool is_broken = false;  ///< Its connection has failed, and no other one brought anything.
   std::string silence{};   ///< The reason for that.
+  /// Why it did not answer the last question for what is there; empty if it did.
+  std::string unanswered{};
   std::optional<Error> refusal{};  ///< Its final answer, which a repetition would not change.
 
   /// Notes a sign of life.

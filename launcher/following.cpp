@@ -6,6 +6,7 @@
 
 #include "agent/protocol/exit_codes.hpp"
 #include "agent/protocol/silence.hpp"
+#include "base/contains.hpp"
 #include "base/host_names.hpp"
 #include "base/name_ranges.hpp"
 #include "base/pulse.hpp"
@@ -413,7 +414,8 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
                                                         Wait wait, const Cancel& cancel) {
   std::list<FrameDecoder> decoders;
   std::vector<ssh::Task> tasks;
-  for (Node* node : incomplete()) {
+  const std::vector<Node*> nodes = incomplete();
+  for (Node* node : nodes) {
     decoders.emplace_back([this, node](const agent::FrameHeader& header, std::string_view bytes) {
       news_.take(*node, header, bytes);
     });
@@ -426,7 +428,12 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
   options.connect_timeout = connect_limit;
   options.grace = kGrace;
   options.keeps_connections = options_.keeps_connections;
-  return client_.run(std::move(tasks), options, cancel);
+  auto results = client_.run(std::move(tasks), options, cancel);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool is_silent = !results[i].ok() && may_pass(results[i].error().kind());
+    nodes[i]->unanswered = is_silent ? results[i].error().what() : "";
+  }
+  return results;
 }
 
 void Following::catch_up(milliseconds limit) {
@@ -474,8 +481,12 @@ JobReport Following::report() const {
   report.is_unknown = is_unknown_;
   report.silence = silence_;
   report.unreached = unreached_;
-  for (const Node& node : nodes_)
+  report.unanswered = lost_;
+  for (const Node& node : nodes_) {
     if (!node.full_disk.empty()) report.full_disks.push_back({node.ranks.node, node.full_disk});
+    if (!node.unanswered.empty() && !contains(lost_, node.ranks.node, &LostNode::node))
+      report.unanswered.push_back({node.ranks.node, node.unanswered});
+  }
   return report;
 }
 

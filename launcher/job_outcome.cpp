@@ -1,6 +1,7 @@
 #include "launcher/job_outcome.hpp"
 
 #include <signal.h>
+#include <iterator>
 
 #include <algorithm>
 #include <cstdint>
@@ -471,6 +472,8 @@ bool may_be_cancelled(const JobReport& report) {
 JobOutcome decide(const JobReport& report) {
   JobOutcome outcome = outcome_of(report);
   outcome.full_disks = report.full_disks;
+  std::ranges::copy_if(report.unanswered, std::back_inserter(outcome.unanswered),
+                       [&](const LostNode& node) { return contains(outcome.lost, node.node); });
   outcome.ended = last_end(report);
   return outcome;
 }

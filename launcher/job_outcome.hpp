@@ -52,6 +52,8 @@ struct JobReport {
   std::vector<TemporaryFault> temporary_faults{};
   /// Nodes that did not answer after the end of the job, although a rank is the cause of it.
   std::vector<NodeName> unreached{};
+  /// Nodes that did not answer this machine when it asked last.
+  std::vector<LostNode> unanswered{};
   std::set<int> hanging{};  ///< The idle ranks, if no rank did anything for too long.
   /// True if all ranks ended, the launcher did not within the hang timeout, and we have ended it.
   bool launcher_stayed = false;
@@ -70,7 +72,8 @@ struct JobOutcome {
   std::optional<int> first_rank{};               ///< The rank that failed first by itself.
   std::optional<state::FirstFailure> failure{};  ///< That rank and how it ended.
   JobEndCause cause = JobEndCause::none;
-  std::vector<NodeName> lost{};  ///< Nodes that did not answer any more.
+  std::vector<NodeName> lost{};        ///< Nodes that did not answer any more.
+  std::vector<LostNode> unanswered{};  ///< The ones among them that did not answer this machine.
   std::vector<state::FullDiskAt> full_disks{};
   std::vector<NodeName> without_folder{};  ///< Nodes that have answered, without the job's folder.
   bool explains_launcher = false;  ///< The reason has all that the words of the launcher say.

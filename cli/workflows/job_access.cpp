@@ -13,6 +13,7 @@
 #include "cli/workflows/job_owner.hpp"
 #include "cli/workflows/kubernetes_access.hpp"
 #include "cli/workflows/lookup.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "config/settings.hpp"
 #include "launcher/mpirun_engine.hpp"
 #include "launcher/recovery.hpp"
@@ -172,6 +173,7 @@ std::string ask_engine(Services& services, const state::Cluster& cluster, state:
     if (is_being_started(services, job)) return {};
     note_undone(services, job, *glance.outcome);
     launcher::mark_ended(services.store(), job, *glance.outcome);
+    note_unanswered(services, job.cluster, *glance.outcome);
   } else if (glance.is_unknown && job.state == state::JobState::starting &&
              was_start_cut_short(services, *engine, run, job, how)) {
     end_cut_short(services, *engine, run, job);

@@ -54,6 +54,17 @@ std::optional<state::Silence> silence_of(Services& services, const state::Node& 
       state::silence_file(services.state_directory(), node.cluster, node.name));
 }
 
+void note_unanswered(Services& services, const state::ClusterId& cluster,
+                     const launcher::JobOutcome& outcome) {
+  for (const launcher::LostNode& node : outcome.unanswered) {
+    // The reason may begin with the name and the address: "demo-1 (10.0.0.7:22): ".
+    const auto place = node.why.find("): ");
+    const bool has_place = place != node.why.npos && node.why.starts_with(node.node.value + " (");
+    state::note_silence(state::silence_file(services.state_directory(), cluster, node.node),
+                        has_place ? node.why.substr(place + 3) : node.why);
+  }
+}
+
 std::vector<NodeName> silent_nodes(Services& services, const RemoteTarget& target) {
   const auto now = std::chrono::system_clock::now();
   std::vector<launcher::NodeTask> asked;

@@ -8,6 +8,7 @@
 #include "cli/workflows/remote_target.hpp"
 #include "cli/workflows/services.hpp"
 #include "launcher/job.hpp"
+#include "launcher/job_outcome.hpp"
 #include "state/silence.hpp"
 
 namespace fastgpu::cli {
@@ -15,6 +16,10 @@ namespace fastgpu::cli {
 /// Returns the note on a node that has not answered; absent for one that has, and for one that does
 /// not run.
 std::optional<state::Silence> silence_of(Services& services, const state::Node& node);
+
+/// Notes the nodes that a job has lost and that did not answer this machine.
+void note_unanswered(Services& services, const state::ClusterId& cluster,
+                     const launcher::JobOutcome& outcome);
 
 /// Returns the names of the nodes that have not answered. First asks those again that were not
 /// asked within the last half minute, for a few seconds: a node that answers again is as any other.

@@ -161,6 +161,19 @@ TEST_CASE("a call of MPI_Abort is a failure of its rank, with its code") {
   }
 }
 
+TEST_CASE("the lost nodes that did not answer this machine are in the outcome, and no others") {
+  JobReport seen = report_of({}, std::nullopt);
+  seen.lost = {{{"demo-1"}, "no sign of life for 15s"}};
+  seen.unanswered = {seen.lost.front(), {{"demo-0"}, "no connection within 3s"}};
+  const JobOutcome outcome = decide(seen);
+  REQUIRE(outcome.unanswered.size() == 1);
+  CHECK(outcome.unanswered.front().node.value == "demo-1");
+  CHECK(outcome.unanswered.front().why == "no sign of life for 15s");
+  seen = report_of({rank_end(0, 3, 0, 1, false), rank_end(1, 0, 0, 2, false)}, job_end(3));
+  seen.unanswered = {{{"demo-0"}, "no connection within 3s"}};
+  CHECK(decide(seen).unanswered.empty());
+}
+
 TEST_CASE("MPI_Abort with code 0 is no success: it has killed ranks") {
   JobReport seen =
       report_of({rank_end(0, 0, 15, 1, true), rank_end(1, 0, 0, 2, false)}, job_end(0));

@@ -9,6 +9,7 @@
 #include "cli/commands/show/views.hpp"
 #include "cli/workflows/cluster_guards.hpp"
 #include "cli/workflows/removed_folders.hpp"
+#include "cli/workflows/silent_nodes.hpp"
 #include "launcher/linked_cancel.hpp"
 #include "launcher/process_names.hpp"
 #include "state/words.hpp"
@@ -203,6 +204,7 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobEngine& e
   state::Job job = context.store().find_job(open.job.id).value_or(open.job);
   note_undone(context, job, outcome);
   launcher::mark_ended(context.store(), job, outcome);
+  note_unanswered(context, job.cluster, outcome);
   if (output.closed()) return std::nullopt;
   return job;
 }

@@ -366,6 +366,13 @@ def check_cut(user, process, node, inside, pattern):
             assert_less(ended.get(what, 999), NOTICED, f"{what}: {ended}")
 
 
+def shown_state(user, node):
+    """Returns the state of a node that `get nodes` shows, which asks none."""
+    found = json.loads(user.run("get", "nodes", user.cluster, "-o", "json").out)["nodes"]
+    one = next(each for each in found if each["name"] == node)
+    return "unreachable" if one["unreachable_since"] else one["state"]
+
+
 @shared_cluster
 def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
     name = user.two_nodes()
@@ -374,6 +381,9 @@ def test_ranks_of_a_node_that_is_cut_off_end_by_themselves(user):
         process = starts(user, name, job, program, ranks=2)
         where = f"{name}-{node}"
         check_cut(user, process, where, NodeInside(where), f"^sleep 600[.]2{node}")
+        assert_equal(shown_state(user, where), "unreachable")
+        user.run("exec", f"{name}/{where}", "--", "true")
+        assert_equal(shown_state(user, where), "running")
         shown = json.loads(user.run("describe", "job", f"{job}-1", "-o", "json").out)
         assert_equal((shown["lost_nodes"], shown["failure"]), ([where], None), f"{shown}")
 
