@@ -402,7 +402,9 @@ void end_abandoned(Services& services, const state::Job& abandoned) {
   try {
     job = refresh_job(services, abandoned);
   } catch (const Error& e) {
-    if (is_in_kubernetes(abandoned)) throw with_way_out(abandoned.id, e);
+    if (is_in_kubernetes(abandoned))
+      throw with_way_out(abandoned.id, e,
+                         server_after(services, abandoned.record->spec.kubernetes, e));
     throw;
   }
   if (launcher::has_ended(job)) return;

@@ -21,14 +21,38 @@ launcher::KubernetesAccess kubernetes_access(Services& services,
   return access;
 }
 
-std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
-                                                       const launcher::KubernetesOptions& options) {
-  launcher::KubernetesAccess access = kubernetes_access(services, options);
+namespace {
+
+std::unique_ptr<http::Client> client_for(Services& services,
+                                         const launcher::KubernetesAccess& access) {
   http::CurlSettings settings = http::curl_settings(services.environment());
   settings.ca_text = access.ca_text;
   settings.identity = access.certificate;
-  return launcher::make_kubernetes_engine(std::make_unique<http::CurlClient>(std::move(settings)),
-                                          std::move(access));
+  return std::make_unique<http::CurlClient>(std::move(settings));
+}
+
+/// Returns true if the server that the kubeconfig names for these options answers anything.
+bool is_answered(Services& services, const launcher::KubernetesOptions& options) {
+  constexpr std::chrono::seconds kLimit{5};
+  try {
+    const launcher::KubernetesAccess access = kubernetes_access(services, options);
+    const http::Request request{
+        .url = access.server + "/version", .limit = kLimit, .connect_limit = kLimit};
+    client_for(services, access)->send(request, services.cancel());
+    return true;
+  } catch (const Error&) {
+    services.cancel().check();
+    return false;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<launcher::JobEngine> kubernetes_engine(Services& services,
+                                                       const launcher::KubernetesOptions& options) {
+  launcher::KubernetesAccess access = kubernetes_access(services, options);
+  auto client = client_for(services, access);
+  return launcher::make_kubernetes_engine(std::move(client), std::move(access));
 }
 
 bool is_out_of_reach(const Error& error) {
@@ -37,11 +61,19 @@ bool is_out_of_reach(const Error& error) {
   return is_silent || kind == ErrorKind::not_found || kind == ErrorKind::usage;
 }
 
-Error with_way_out(const std::string& job, const Error& error) {
+ApiServer server_after(Services& services, const launcher::KubernetesOptions& options,
+                       const Error& error) {
+  if (!is_out_of_reach(error) || is_answered(services, options)) return ApiServer::answers;
+  return ApiServer::gone;
+}
+
+Error with_way_out(const std::string& job, const Error& error, ApiServer server) {
   if (!is_out_of_reach(error)) return error;
-  return {error.kind(), std::string(error.what()) + "; job " + job +
-                            " may run there: if that Kubernetes is gone, `fastgpu delete job " +
-                            job + "` asks, and removes the record alone"};
+  const std::string text = std::string(error.what()) + "; job " + job + " may run there: ";
+  if (server == ApiServer::answers)
+    return {error.kind(), text + "the server answers, so try again once it does as usual"};
+  return {error.kind(), text + "if that Kubernetes is gone, `fastgpu delete job " + job +
+                            "` asks, and removes the record alone"};
 }
 
 std::string mpijob_of(const launcher::JobRecord& record, const std::string& run) {

@@ -55,7 +55,8 @@ state::Job look_before_stop(Context& context, const state::Job& job) {
   try {
     return refresh_job(context, job);
   } catch (const Error& e) {
-    if (is_in_kubernetes(job)) throw with_way_out(job.id, e);
+    if (is_in_kubernetes(job))
+      throw with_way_out(job.id, e, server_after(context, job.record->spec.kubernetes, e));
     throw;
   }
 }

@@ -79,11 +79,14 @@ bool may_be_deleted(Context& context, const DeleteJobOptions& options, state::Jo
     const bool has_owner = !JobOwner(context.state_directory(), job.id).held();
     if (has_owner || !is_in_kubernetes(job) || !is_out_of_reach(e)) throw;
     const launcher::JobRecord record = *job.record;
+    const ApiServer server = server_after(context, record.spec.kubernetes, e);
+    if (server == ApiServer::answers) throw with_way_out(job.id, e, server);
     const std::string question = std::string(e.what()) + ". Job " + job.id +
                                  " may run there. Delete its record all the same, and leave " +
                                  mpijob_of(record, launcher::run_name(job.id, record.restarts)) +
                                  "?";
-    if (options.dry_run || !consents(context, options.yes, question)) throw with_way_out(job.id, e);
+    if (options.dry_run || !consents(context, options.yes, question))
+      throw with_way_out(job.id, e, server);
     lost.emplace(record.spec.kubernetes.context, e.what());
     return true;
   }
@@ -158,7 +161,7 @@ void remove_from_kubernetes(Context& context, const OpenJob& open, LostContexts&
     try {
       return remove_files(context, open);
     } catch (const Error& e) {
-      if (!is_out_of_reach(e)) throw;
+      if (server_after(context, open.record.spec.kubernetes, e) == ApiServer::answers) throw;
       lost.emplace(name, e.what());
     }
   }

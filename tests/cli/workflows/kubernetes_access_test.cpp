@@ -20,11 +20,17 @@ TEST_CASE("a Kubernetes that is gone is out of reach, and one that refuses is no
 
 TEST_CASE(
     "the error of a job that may run out of reach names the command that removes its record") {
-  const Error gone = with_way_out("train-1", Error(ErrorKind::transient, "lab: no connection"));
+  const Error gone =
+      with_way_out("train-1", Error(ErrorKind::transient, "lab: no connection"), ApiServer::gone);
   CHECK(gone.kind() == ErrorKind::transient);
   CHECK(std::string(gone.what()).find("`fastgpu delete job train-1`") != std::string::npos);
-  CHECK(std::string(with_way_out("train-1", Error(ErrorKind::denied, "lab: no")).what()) ==
-        "lab: no");
+  const Error denied(ErrorKind::denied, "lab: no");
+  CHECK(std::string(with_way_out("train-1", denied, ApiServer::answers).what()) == "lab: no");
+  const Error busy = with_way_out("train-1", Error(ErrorKind::transient, "lab: HTTP status 503"),
+                                  ApiServer::answers);
+  CHECK(std::string(busy.what()) ==
+        "lab: HTTP status 503; job train-1 may run there: the server answers, so try again once it "
+        "does as usual");
 }
 
 TEST_CASE("an MPIJob is named with its namespace and context, as far as they are on record") {

@@ -255,6 +255,24 @@ def test_jobs_of_a_server_that_is_gone_can_be_deleted(desk):
     assert_equal(set(desk.cluster.jobs), left)
 
 
+def test_jobs_of_a_server_that_is_busy_are_not_deleted(desk):
+    done = desk.run(*JOB, "over", "-np", "1", "-d", "--", "true").stdout.strip()
+    wait_until(lambda: desk.seen(done)["state"] == "succeeded")
+    running = desk.run(*JOB, "on", "-np", "1", "-d", "--", "sleep", "60").stdout.strip()
+    for status in (429, 503):
+        desk.cluster.faults = [{"status": status, "times": 99999}]
+        refused = desk.run("delete", "job", running, "--yes", code=1)
+        assert_in("the server answers, so try again once it does as usual", refused.stderr)
+        desk.run("delete", "job", done, "--yes", code=1)
+        stopped = desk.run("cancel", "job", running, code=1)
+        assert_not_in("removes the record alone", stopped.stderr)
+        desk.cluster.faults = []
+        kept = desk.run("get", "jobs", "-o", "name").stdout.split()
+        assert_equal(sorted(kept), sorted([done, running]))
+    desk.run("cancel", "job", running)
+    desk.run("delete", "job", done, running, "--yes")
+
+
 def test_a_report_has_the_jobs_that_can_be_asked(desk):
     good = desk.run(*JOB, "good", "-np", "1", "-d", "--", "true").stdout.strip()
     wait_until(lambda: desk.seen(good)["state"] == "succeeded")
