@@ -216,6 +216,11 @@ class NodeFindings {
     for (const CheckedDisk& disk : state.disks) {
       const Advice full = advice_on_full_disk(disk, state.disks.front(), node.name.value);
       const bool is_memory = disk.place == kSharedMemory;
+      const auto add_room = [&](Severity severity) {
+        const Bytes need = is_memory ? kLittleSharedMemory : kLittleDisk;
+        const LittleRoom room = little_room(disk, need, full);
+        add("disk", severity, {node.name.value}, room.found, full.why, room.remedy);
+      };
       if (disk.files > 0 && disk.free_files == 0)
         add("disk", Severity::error, {node.name.value},
             "no file can be made at " + disk.place + ": it has " + counted(disk.files, "file") +
@@ -225,13 +230,9 @@ class NodeFindings {
         add("disk", Severity::error, {node.name.value}, disk.place + " cannot be written to",
             full.why, "mount it read-write, or change its rights");
       else if (disk.free < (is_memory ? kLittleSharedMemory : kFullDisk))
-        add("disk", is_memory ? Severity::warning : Severity::error, {node.name.value},
-            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place,
-            full.why, full.remedy);
+        add_room(is_memory ? Severity::warning : Severity::error);
       else if (!is_memory && disk.free < kLittleDisk)
-        add("disk", Severity::warning, {node.name.value},
-            to_string(disk.free) + " free of " + to_string(disk.size) + " at " + disk.place,
-            full.why, full.remedy);
+        add_room(Severity::warning);
       else if (disk.files > 0 && disk.free_files < kFewFiles && disk.files > kFewFiles)
         add("disk", Severity::warning, {node.name.value},
             "room for " + counted(disk.free_files, "more file") + " at " + disk.place, full.why,

@@ -1,6 +1,7 @@
 #include "launcher/checks/remedies.hpp"
 
 #include "base/quote.hpp"
+#include "base/units.hpp"
 #include "ssh/host_key_failure.hpp"
 
 namespace fastgpu::launcher {
@@ -54,6 +55,16 @@ Advice advice_on_full_disk(const CheckedDisk& disk, const CheckedDisk& home,
           "it is a file system of its own, without files of jobs: remove what this shows: fastgpu "
           "exec " +
               node + " -- sh -c " + shell_quote(script)};
+}
+
+LittleRoom little_room(const CheckedDisk& disk, Bytes need, const Advice& full) {
+  const std::string free = to_string(disk.free) + " free of " + to_string(disk.size);
+  const bool is_small = disk.size.count > 0 && disk.size < need;
+  if (!is_small) return {.found = free + " at " + disk.place, .remedy = full.remedy};
+  return {.found = "the file system at " + disk.place + " is small (" + free +
+                   "), and jobs may need " + to_string(need),
+          .remedy = "make it larger (a tmpfs: mount -o remount,size=" +
+                    std::to_string((need.count >> 20U) + 1) + "M " + shell_quote(disk.place) + ")"};
 }
 
 }  // namespace fastgpu::launcher

@@ -29,4 +29,14 @@ inline constexpr const char* kSharedMemory = "/dev/shm";
 Advice advice_on_full_disk(const CheckedDisk& disk, const CheckedDisk& home,
                            const std::string& node);
 
+/// A file system with less free space than jobs may need: what is found, and what helps.
+struct LittleRoom {
+  std::string found;
+  std::string remedy;
+};
+
+/// Returns the words for a file system with less than `need` free: one that is smaller than that
+/// is not full, and is to be made larger. `full` is the advice for a full one.
+LittleRoom little_room(const CheckedDisk& disk, Bytes need, const Advice& full);
+
 }  // namespace fastgpu::launcher

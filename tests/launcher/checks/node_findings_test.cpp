@@ -145,6 +145,23 @@ TEST_CASE("a full /tmp of its own is not emptied by deleting jobs") {
   CHECK(remedy_of("1").find("fastgpu delete job --older-than 7d") != std::string::npos);
 }
 
+TEST_CASE("a file system that is empty and small is to be made larger, and is not full") {
+  const auto finding_on = [](std::uint64_t size, std::uint64_t free) {
+    SoundNodes lab;
+    lab.with([&](NodeHealth& s) {
+      s.disks.push_back({.place = "/tmp", .size = {size}, .free = {free}, .device = "2"});
+    });
+    return lab.only();
+  };
+  const Finding tiny = finding_on(1'000'000, 990'000);
+  CHECK(tiny.severity == Severity::error);
+  CHECK(tiny.found ==
+        "the file system at /tmp is small (990 kB free of 1 MB), and jobs may need 1 GB");
+  CHECK(tiny.remedy == "make it larger (a tmpfs: mount -o remount,size=954M /tmp)");
+  CHECK(finding_on(500'000'000, 499'000'000).severity == Severity::warning);
+  CHECK(finding_on(2 * kGigabyte, 500'000'000).found == "500 MB free of 2 GB at /tmp");
+}
+
 TEST_CASE("the value that most nodes have is the usual one, and the first node's of two") {
   const Finding kernel = SoundNodes().with([](NodeHealth& s) { s.kernel = "6.2.0"; }).only();
   CHECK(kernel.check == "kernel");
