@@ -24,7 +24,7 @@ std::string name_of_owner(const std::string& job_id) {
 UniqueFd open_lock(const std::filesystem::path& path) {
   state::make_private_directory(path.parent_path());
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file && errno != EROFS) throw system_error("opening the lock " + path.string(), errno);
+  if (!file && errno != EROFS) throw state::state_file_error("opening the lock", path, errno);
   return file;
 }
 

@@ -46,6 +46,19 @@ std::string text_or(const Value& map, const char* key, const std::string& fallba
   return found ? found->text() : fallback;
 }
 
+/// Returns the content of the file that `value` names, relative to the directory of the kubeconfig.
+std::string content_of(const Value& value, const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / value.text();
+  std::optional<std::string> text;
+  try {
+    text = read_file(path);
+  } catch (const Error& e) {
+    throw e.during(value.where());
+  }
+  if (!text) throw value.error("the file " + printable(path.string(), 300) + " does not exist");
+  return *text;
+}
+
 /// Returns the text of `NAME-data`, which is Base64, or of the file that NAME names.
 std::string data_or_file(const Value& map, const std::string& name,
                          const std::filesystem::path& directory) {
@@ -55,11 +68,7 @@ std::string data_or_file(const Value& map, const std::string& name,
     return *text;
   }
   const auto file = map.find(name);
-  if (!file) return {};
-  const std::filesystem::path path = directory / file->text();
-  const auto text = read_file(path);
-  if (!text) throw file->error("the file " + printable(path.string(), 300) + " does not exist");
-  return *text;
+  return file ? content_of(*file, directory) : "";
 }
 
 void refuse(const Value& map, const char* key, const std::string& why) {
@@ -92,9 +101,8 @@ void read_login(const Value& user, const std::filesystem::path& directory,
   refuse(user, "auth-provider", "fastgpu has no such login: use a token or a client certificate");
   refuse(user, "username", "fastgpu has no login by password: use a token or a client certificate");
   if (const auto file = user.find("tokenFile")) {
-    const auto text = read_file(directory / file->text());
-    if (!text) throw file->error("the file does not exist");
-    access.token = Secret(text->substr(0, text->find_last_not_of(" \r\n") + 1));
+    const std::string text = content_of(*file, directory);
+    access.token = Secret(text.substr(0, text.find_last_not_of(" \r\n") + 1));
   }
   if (const auto token = user.find("token")) access.token = Secret(token->text());
   http::ClientCertificate certificate;

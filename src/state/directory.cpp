@@ -15,6 +15,7 @@
 #include "base/file_status.hpp"
 #include "base/files.hpp"
 #include "base/names.hpp"
+#include "base/quote.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::state {
@@ -81,6 +82,19 @@ Error read_only_directory(const std::filesystem::path& directory) {
   return {ErrorKind::denied, "the state directory " + directory.string() +
                                  " is read-only: make it writable, or set FASTGPU_STATE_DIR to "
                                  "another place"};
+}
+
+Error state_file_error(const std::string& doing, const fs::path& file, int error) {
+  const Error plain = system_error(doing + " " + file.string(), error);
+  struct stat status {};
+  if (error != EACCES || ::stat(file.c_str(), &status) != 0 || status.st_uid == ::geteuid())
+    return plain;
+  const std::string owner = status.st_uid == 0 ? "root" : "uid " + std::to_string(status.st_uid);
+  const fs::path folder = file.parent_path();
+  const fs::path place = folder.filename() == "locks" ? folder.parent_path() : folder;
+  return {plain.kind(), std::string(plain.what()) + ": it belongs to " + owner +
+                            ", as after a command with sudo; give it back: sudo chown -R " +
+                            std::to_string(::geteuid()) + " " + shell_quote(place.string())};
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {

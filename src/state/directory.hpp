@@ -29,6 +29,10 @@ void make_private_directory(const std::filesystem::path& path);
 /// Returns the error for a write to a state directory that is read-only.
 Error read_only_directory(const std::filesystem::path& directory);
 
+/// Returns the error of a call on a file of the state directory, as system_error() does. If the
+/// file belongs to another account, as after a command with sudo, the error says so, with a remedy.
+Error state_file_error(const std::string& doing, const std::filesystem::path& file, int error);
+
 /// Returns the directory for a cluster's files: `directory`/clusters/<id>. Does not create it.
 /// Throws ErrorKind::remote for an id that is not a valid name of a directory, because it may come
 /// from a cloud's tag.

@@ -61,7 +61,7 @@ UniqueFd attempt(const fs::path& path) {
   for (;;) {
     UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file && errno == EROFS) throw read_only_directory(path.parent_path().parent_path());
-    if (!file) throw system_error("opening the lock " + path.string(), errno);
+    if (!file) throw state_file_error("opening the lock", path, errno);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
       throw Error(ErrorKind::local, "the lock " + path.string() + " is not a regular file");

@@ -91,7 +91,7 @@ void check_header(const fs::path& file) {
   constexpr std::size_t kHeader = 100;
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw system_error("opening the state database " + file.string(), errno);
+  if (!fd) throw state_file_error("opening the state database", file, errno);
   std::array<char, kHeader> buffer{};
   const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
   if (got < 0) throw system_error("reading the state database " + file.string(), errno);

@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -81,6 +84,26 @@ TEST_CASE("an identity out of a cloud's tag leads nowhere else") {
 
 TEST_CASE("a cluster's key lies in the cluster's own place") {
   CHECK(identity_file("/s", {"0badcafe"}) == "/s/clusters/0badcafe/id_ed25519");
+}
+
+TEST_CASE("a file of the state directory that belongs to root is named as that, with a remedy") {
+  if (::geteuid() != 0) return;  // Only root can be another account.
+  const TempDirectory directory;
+  const auto file = directory.path() / "locks" / "a.lock";
+  std::filesystem::create_directories(file.parent_path());
+  std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
+  std::ofstream(file) << "x";
+  REQUIRE(::seteuid(65'534) == 0);
+  const Error e = state_file_error("opening the lock", file, EACCES);
+  REQUIRE(::seteuid(0) == 0);
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(std::string(e.what()) ==
+        "opening the lock " + file.string() +
+            ": Permission denied: it belongs to root, as after a command with sudo; give it back: "
+            "sudo chown -R 65534 " +
+            directory.path().string());
+  CHECK(std::string(state_file_error("opening the lock", file, EACCES).what()) ==
+        "opening the lock " + file.string() + ": Permission denied");
 }
 
 TEST_SUITE_END();
