@@ -389,9 +389,11 @@ std::optional<JobOutcome> of_stop(const JobEnd& end, const JobReport& report) {
   return std::nullopt;
 }
 
-/// Returns true if the launcher has not ended by itself.
+/// Returns true if the launcher had to be ended. It may end of itself, badly, because another node
+/// got the order first, which ended its daemon there.
 bool was_launcher_ended(const JobReport& report) {
-  return report.launcher_stayed && !(report.launcher && report.launcher->cause == StopCause::none);
+  const auto& end = report.launcher;
+  return report.launcher_stayed && !(end && end->cause == StopCause::none && end->how.ok());
 }
 
 /// Returns the outcome of the ranks if their launcher had to be ended after them.

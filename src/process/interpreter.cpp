@@ -4,6 +4,7 @@
 #include <ios>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "base/names.hpp"
 #include "base/split.hpp"
 #include "process/command.hpp"
@@ -30,13 +31,22 @@ std::string name_for_env(std::string_view rest) {
   return std::string(rest);
 }
 
+/// Returns false for a path that does not exist, true for one that may not be looked at.
+bool may_exist(const std::filesystem::path& path) {
+  try {
+    return path_exists(path);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 /// Returns false if `path` has no program of this name. Assumes one in a relative directory, where
 /// find_program() does not look.
 bool may_be_in(const std::string& name, std::string_view path) {
   for (const std::string_view directory : split(path, ':'))
     if (!directory.starts_with('/')) return true;
   try {
-    return std::filesystem::exists(find_program(name, path));
+    return may_exist(find_program(name, path));
   } catch (const Error& e) {
     return e.kind() != ErrorKind::not_found;
   }
@@ -76,9 +86,7 @@ std::string missing_interpreter(const std::filesystem::path& file, std::string_v
   const auto words = split_words(line, kBlanks);
   if (words.empty()) return "";
   const std::string program(words.front());
-  std::error_code ignored;
-  if (program.starts_with('/') && !std::filesystem::exists(program, ignored))
-    return absent_interpreter(line);
+  if (program.starts_with('/') && !may_exist(program)) return absent_interpreter(line);
   if (!program.ends_with("/env")) return "";
   return absent_for_env(program, line, path);
 }

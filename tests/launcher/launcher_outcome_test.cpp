@@ -69,7 +69,10 @@ TEST_CASE(
     report.hang_timeout = std::chrono::minutes(10);
     return report;
   };
-  for (const auto& launcher : {std::optional<JobEnd>(stopped), std::optional<JobEnd>()}) {
+  JobEnd without_daemon = job_end(1);  // Another node got the order first.
+  without_daemon.ordered = true;
+  for (const auto& launcher : {std::optional<JobEnd>(stopped), std::optional<JobEnd>(),
+                               std::optional<JobEnd>(without_daemon)}) {
     const JobOutcome well =
         decide(seen({rank_end(0, 0, 0, 1, false), rank_end(1, 0, 0, 2, false)}, launcher));
     CHECK(well.state == JobState::succeeded);
