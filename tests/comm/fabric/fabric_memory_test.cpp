@@ -80,8 +80,8 @@ TEST_CASE("memory of all operations is registered until they have ended") {
 }
 
 TEST_CASE("where little memory may be locked, messages are copied, and arrive whole") {
-  // Frames and copies have room there, and four pieces of 4 MiB have not.
-  constexpr std::size_t kLockable = 15 * kMebibyteOfTest;
+  // Frames and copies have room there, and four pieces of 1 MiB more have not.
+  constexpr std::size_t kLockable = 9 * kMebibyteOfTest;
   StrictRanks strict(2, kLockable, 0);
   for (const std::size_t length : {std::size_t{70'001}, std::size_t{9'000'001}}) {
     test::check_sums(strict.ranks, length);
