@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import run_tests
-from suite import assert_equal, assert_in, need_programs
+from suite import assert_equal, assert_false, assert_in, need_programs
 
 need_programs("setpriv")
 ACCOUNT = 54321
@@ -103,6 +103,83 @@ def test_a_state_directory_that_may_not_be_used_is_named_with_a_remedy(user):
         error = account.refused(*words)
         assert_in(f"{user.state / 'state.db'}: Permission denied: it belongs to root", error)
         assert_in(f"sudo chown -R {ACCOUNT} {user.state}", error)
+
+
+def test_a_state_directory_that_others_may_change(user):
+    user.folder.chmod(0o755)
+    user.run("get", "clusters")
+    stranger = 54321
+    for part in (user.state, user.state / "state.db"):
+        user.run("get", "clusters")
+        os.chown(part, stranger, stranger)
+        user.refused(["get", "clusters"], 3, str(part), "belongs to uid 54321", "--state-dir")
+        user.refused(["create", "cluster", "x"], 3, str(part))
+        user.refused(["gc"], 3, str(part))
+        os.chown(part, 0, 0)
+        mode = part.stat().st_mode
+        part.chmod(0o777)
+        user.refused(
+            ["exec", "x", "--", "true"],
+            3,
+            f"{part} may be written by others (mode 0777)",
+            f"chmod go-w {part}",
+        )
+        part.chmod(mode)
+    open_place = user.folder / "open"
+    open_place.mkdir()
+    open_place.chmod(0o777)
+    for directory in (open_place / "state", open_place / "new" / "state"):
+        user.refused(
+            ["create", "cluster", "x"],
+            3,
+            f"{open_place} may be written",
+            environment={"FASTGPU_STATE_DIR": str(directory)},
+        )
+    user.refused(
+        ["create", "cluster", "x"],
+        3,
+        f"{open_place} may be written",
+        environment={"FASTGPU_LOCAL_DIR": str(open_place / "local")},
+    )
+    assert_false(list(open_place.iterdir()), "something was made in a place that others may change")
+    done = user.run("doctor", code=None, environment={"FASTGPU_STATE_DIR": str(open_place)})
+    assert_equal(done.returncode, 1, done.out)
+    assert_in("may be written by others (mode 0777)", done.out.decode(), done.out)
+    open_place.chmod(0o1777)  # As /tmp has it.
+    user.run("get", "clusters", environment={"FASTGPU_STATE_DIR": str(open_place / "state")})
+
+
+def test_a_state_directory_that_may_not_be_entered(user):
+    user.folder.chmod(0o755)
+    closed = user.folder / "closed"
+    closed.mkdir(mode=0o700)
+    environment = {"FASTGPU_STATE_DIR": str(closed / "state"), "HOME": str(user.folder)}
+    stranger = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"]
+    for there in (False, True):
+        if there:
+            user.run("get", "clusters", environment=environment)
+        for words in (
+            ["get", "clusters"],
+            ["get", "nodes"],
+            ["get", "jobs"],
+            ["exec", "x", "--", "true"],
+            ["delete", "cluster", "x", "--yes"],
+            ["describe", "cluster", "x"],
+            ["gc"],
+            ["logs", "x-1"],
+        ):
+            user.refused(
+                words,
+                3,
+                str(closed),
+                "Permission denied",
+                "--state-dir",
+                prefix=stranger,
+                environment=environment,
+            )
+        done = user.run("doctor", code=None, prefix=stranger, environment=environment)
+        assert_equal(done.returncode, 1, done.out)
+        assert_in("Permission denied", done.out.decode(), done.out)
 
 
 if __name__ == "__main__":
