@@ -52,8 +52,8 @@ constexpr std::size_t kFabricHead = 4 + 1 + 1 + 4 + 8 + 8;
 /// The longest message that goes in a frame.
 constexpr std::size_t kFabricInside = kFabricFrameBytes - kFabricHead - kNoteBytes;
 
-/// The longest piece of a message. Providers in software pass it through a socket: it is better in a
-/// core's second cache then (a message of 64 MiB took 15 ms in pieces of 4 MiB, and takes 11).
+/// The longest piece of a message. Providers in software pass it through a socket: it is better in
+/// a core's second cache then (a message of 64 MiB took 15 ms in pieces of 4 MiB, and takes 11).
 constexpr std::size_t kFabricPiece = 1 << 20;
 
 /// Writes to `into`, which has room for the frame, and returns the number of bytes used.
