@@ -72,7 +72,7 @@ TEST_CASE("what may not be registered is copied, and that is reported once") {
   constexpr std::size_t kMebibyte = 1 << 20;
   for (const fabric::Put put : fabric::kPuts) {
     // Frames, blocks for copies, and no more than two pieces have room.
-    FabricPair pair({.put = put, .needs_local = true, .lockable = 17 * kMebibyte}, 0);
+    FabricPair pair({.put = put, .needs_local = true, .lockable = 8 * kMebibyte}, 0);
     for (std::uint64_t tag = 0; tag < 3; ++tag)
       CHECK(pair.brings(tag, 33 * kMebibyte + 5));
     const auto warnings = pair.reports[0].warnings.size() + pair.reports[1].warnings.size();
