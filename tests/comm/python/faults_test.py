@@ -34,9 +34,10 @@ def killed_while_something_is_under_way():
     comm = fc.init()
     gradients = fc.Gradients(comm)
     gradients.register("weight", numpy.ones(10))
-    request = comm.all_reduce_async(numpy.ones(1000000))
     if comm.rank == 1:
+        time.sleep(0.3)  # Rank 0 begins meanwhile. With this rank's part it could end.
         os.kill(os.getpid(), signal.SIGKILL)
+    request = comm.all_reduce_async(numpy.ones(1000000))
     with raises(fc.RemoteError, "rank 1"):
         request.wait()
     with raises(fc.RemoteError, "rank 1"):
