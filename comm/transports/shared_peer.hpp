@@ -144,7 +144,7 @@ class SharedPeer {
   std::deque<CellTransfer> cell_transfers_;
   std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.
   std::deque<Outgoing*> unsent_;    ///< The messages that are not sent yet.
-  /// What follows the last note that was put for the peer if the next call is like that one.
+  /// The note that the next call has if it is like the last one. Absent before the first note.
   std::optional<Note> next_put_{};
   Note last_taken_{};  ///< The last note that has come.
   /// The last descriptor of `receive_now`: to make a new one for each takes as long as a message.
