@@ -34,7 +34,7 @@ class ManyNodes(Wheels):
 class LargeWheels(ManyNodes):
     def make_index(self, address):
         index = super().make_index(address)
-        index.add("large", "1.0", {"large.bin": os.urandom(LARGE)})
+        index.add("large", "1.0", {"large.bin": b"\0" + os.urandom(LARGE - 1)})
         return index
 
     def wait_in_build(self):

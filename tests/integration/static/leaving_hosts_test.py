@@ -52,7 +52,8 @@ def test_delete_cluster_names_the_jobs_of_a_host_that_is_away(lab):
     done = lab.run("delete", "cluster", "lab", "--yes")
     assert_in("stopping job orph-1: ", done.stderr)
     assert_in("its processes may still run on two", done.stderr)
-    assert_not_in("other-1", done.stderr.replace("stopping job other-1\n", ""))
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert_not_in("other-1", "\n".join(warnings))
     assert_in("600.35", programs_on(two), "the job did not run on two any more")
     assert_not_in("600.65", programs_on(one), "the other job still runs on one")
     assert_equal([state_of(lab, job) for job in ("orph-1", "other-1")], ["lost", "cancelled"])
