@@ -19,6 +19,13 @@ inline bool have_a_core_each(int ranks) noexcept {
   return ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/// Leaves a moment to the other thread of the core.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
 /// The chance that an answer comes while a thread stays awake, learnt from the waits before. It is
 /// low if other programs want the cores. With more ranks than cores no rank should try: the one
 /// that it waits for needs the core.
@@ -34,6 +41,17 @@ class SpinPolicy {
     if (!may_spin_) return 0;
     if (in_vain_ < kMostInVain) return kSpins;
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
+  }
+
+  /// Does not look for this long: others may have the core where there are not enough.
+  void rest(std::chrono::steady_clock::duration time) const noexcept {
+    const auto until = std::chrono::steady_clock::now() + time;
+    do {
+      if (may_spin_)
+        relax();
+      else
+        ::sched_yield();
+    } while (std::chrono::steady_clock::now() < until);
   }
 
   void ended(bool while_spinning) noexcept {
@@ -84,12 +102,6 @@ class AdaptiveWait {
   }
 
  private:
-  static void relax() noexcept {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
-  }
-
   SpinPolicy& policy_;
   int yields_;
   Clock::duration longest_;

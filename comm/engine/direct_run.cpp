@@ -1,5 +1,7 @@
 #include "comm/engine/direct_run.hpp"
 
+#include <algorithm>
+
 namespace fastgpu::comm {
 namespace {
 
@@ -51,6 +53,13 @@ std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepa
     steps.push_back(step);
   }
   return steps;
+}
+
+bool may_gather(const PreparedProgram& prepared, const Routes& routes) {
+  if (!prepared.direct || prepared.sends > 0) return false;
+  return std::ranges::all_of(*prepared.direct, [&](const DirectStep& step) {
+    return !has_message(step.kind) || !routes.to(step.peer).capabilities.is_free_to_poll;
+  });
 }
 
 DirectRun::DirectRun(const DirectCall& call, std::vector<std::byte>& scratch)

@@ -17,6 +17,9 @@ namespace fastgpu::comm {
 std::optional<std::vector<DirectStep>> direct_steps(const PreparedProgram& prepared,
                                                     std::size_t element, const Routes& routes);
 
+/// Returns PreparedProgram::may_gather of a program whose direct steps are known.
+bool may_gather(const PreparedProgram& prepared, const Routes& routes);
+
 /// A call as such a run sees it. Borrows all.
 struct DirectCall {
   const PreparedProgram& program;

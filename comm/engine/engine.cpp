@@ -37,12 +37,14 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
 /// The wait of a call of few bytes. It ends where another thread wants the engine.
 class ShortWait final : public DirectWait {
  public:
-  ShortWait(SpinPolicy& policy, const std::atomic<int>& entering)
-      : policy_(policy), entering_(entering) {}
+  ShortWait(SpinPolicy& policy, Gathering& gathering, const std::atomic<int>& entering)
+      : policy_(policy), gathering_(gathering), entering_(entering) {}
 
   bool pause() override {
     if (!wait_) wait_.emplace(policy_, kYieldsOfDirectRun);
-    return entering_ == 0 && !wait_->pause();
+    if (entering_ != 0 || wait_->pause()) return false;
+    if (gathering_.is_due()) policy_.rest(Gathering::kPause);
+    return true;
   }
   /// Notes that what it has waited for has come.
   void end() noexcept {
@@ -51,6 +53,7 @@ class ShortWait final : public DirectWait {
 
  private:
   SpinPolicy& policy_;
+  Gathering& gathering_;
   const std::atomic<int>& entering_;
   std::optional<AdaptiveWait> wait_;  ///< Most calls need none.
 };
@@ -116,17 +119,20 @@ void Engine::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
 std::shared_ptr<const PreparedProgram> Engine::prepare(PreparedProgram program,
                                                        ElementType type) const {
   program.direct = direct_steps(program, size_of(type), runner_.routes());
+  program.may_gather = may_gather(program, runner_.routes());
   return std::make_shared<const PreparedProgram>(std::move(program));
 }
 
 std::shared_ptr<Operation> Engine::start(Work work) {
   const Lock lock = enter();
+  gathering_.begin(false);
   return runner_.start(std::move(work));
 }
 
 bool Engine::send_now(Outgoing& message) {
   const Lock lock = enter();
   count_waiting_thread();
+  gathering_.begin(false);
   const bool is_sent = runner_.send_now(message);
   keep_watch();
   return is_sent;
@@ -159,7 +165,8 @@ void Engine::run(Work&& work, Reminder* reminder) {
 
 /// Runs as much of a call as can be done at once, or in a short wait.
 BegunCall Engine::run_now(const DirectCall& call) {
-  ShortWait looks(spin_policy_, entering_);
+  gathering_.begin(call.program.may_gather);
+  ShortWait looks(spin_policy_, gathering_, entering_);
   const BegunCall begun = runner_.run_now(call, looks);
   if (begun.is_done) looks.end();
   return begun;

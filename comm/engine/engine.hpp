@@ -17,6 +17,7 @@
 #include "comm/common/adaptive_wait.hpp"
 #include "comm/common/biased_mutex.hpp"
 #include "comm/engine/fork_guard.hpp"
+#include "comm/engine/gathering.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/runner.hpp"
 #include "comm/engine/sleep_watch.hpp"
@@ -159,6 +160,7 @@ class Engine final : private RunnerEvents {
   std::chrono::milliseconds timeout_;
   std::function<void(const std::string&)> warn_;
   SpinPolicy spin_policy_;
+  Gathering gathering_;
   Topology topology_;
 
   mutable BiasedMutex mutex_;

@@ -19,7 +19,7 @@ void TcpPolling::add(TcpPeer& peer, std::size_t flow) {
 void TcpPolling::poll(TcpPeer& peer, std::size_t flow) noexcept {
   const Flow& one = *peer.flows()[flow];
   if (!one.is_open() || one.socket() < 0) return;
-  poller_.change(one.socket(), connection_of(peer, flow),
+  poller_.change(one.socket(),
                  {.in_bytes = !is_paused(peer.rank()), .in_room = one.wants_to_write});
 }
 

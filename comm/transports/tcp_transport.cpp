@@ -156,7 +156,7 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
-  if (polling_.has_waiting()) return false;
+  if (!poller_.may_sleep() || polling_.has_waiting()) return false;
   for (const auto& network : networks_)
     if (!network->may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
@@ -289,6 +289,7 @@ void TcpTransport::resume_if_room(TcpPeer& peer) {
 /// Handles the end of a peer's process. The bytes that it sent before are still in its connections.
 void TcpTransport::process_ended(Rank rank) {
   TcpPeer* const from = peer(rank);
+  poller_.remove(process_of(rank).get());
   events_.closing(process_of(rank).get());
   UniqueFd ended = std::move(process_of(rank));
   if (from == nullptr) return;

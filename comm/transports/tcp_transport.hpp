@@ -35,6 +35,7 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   bool receive_now(Incoming& message) override;
   bool progress() override;
   bool may_sleep() override;
+  void woke() noexcept override { poller_.woke(); }
   bool needs_progress() const noexcept override;
   int poll_descriptor() const noexcept override { return poller_.descriptor(); }
   bool is_quiet() const noexcept override;
