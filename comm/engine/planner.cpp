@@ -29,8 +29,8 @@ constexpr std::uint64_t kShortInside = 2 << 10;
 constexpr std::uint64_t kShortAcross = 8 << 10;
 /// The same for two or four ranks, which exchange everything in as few steps as they exchange
 /// slices. Four send a third more bytes so, and save sixteen of 24 messages: 2 us of a processor
-/// each are more than that from 10 Gbit/s on.
-constexpr std::uint64_t kShortOfFew = 32 << 10;
+/// each are more than that from 25 Gbit/s on.
+constexpr std::uint64_t kShortOfFew = 64 << 10;
 
 /// Returns where the sums are divided. In most programs each sum is made on one rank, which also
 /// divides it.

@@ -75,8 +75,8 @@ TEST_CASE("two or four ranks exchange more at once than others, in as few steps 
     return all_reduce_plan(all_reduce_of(bytes), filled_nodes(ranks, 1)).algorithm;
   };
   for (const int ranks : {2, 4}) {
-    CHECK(algorithm(ranks, 32 << 10) == Algorithm::recursive_doubling);
-    CHECK(algorithm(ranks, (32 << 10) + 4) == Algorithm::direct);
+    CHECK(algorithm(ranks, 64 << 10) == Algorithm::recursive_doubling);
+    CHECK(algorithm(ranks, (64 << 10) + 4) != Algorithm::recursive_doubling);
   }
   for (const int ranks : {3, 5, 8, 16}) {
     CHECK(algorithm(ranks, 8 << 10) == Algorithm::recursive_doubling);
