@@ -146,12 +146,14 @@ class Mailbox {
   static void copy_body(std::byte* into, const std::byte* from, std::uint64_t steps) noexcept;
   std::byte* place(std::uint64_t step) const noexcept { return steps_[step % kSteps]; }
   static std::uint64_t steps_left(std::uint64_t step) noexcept { return kSteps - step % kSteps; }
-  static std::uint64_t steps_of(const Descriptor& descriptor) noexcept {
-    return 1 + (descriptor.used_body() + Descriptor::kStep - 1) / Descriptor::kStep;
+  /// Returns the steps of a descriptor with a body of so many bytes.
+  static std::uint64_t steps_with(std::size_t body) noexcept {
+    return 1 + (body + Descriptor::kStep - 1) / Descriptor::kStep;
   }
   std::atomic_ref<std::uint32_t> is_put(std::uint64_t step) const noexcept;
   std::byte* begin_put(std::uint64_t steps) noexcept;
-  static void write_head(std::byte* into, const Descriptor& head) noexcept;
+  static void write_head(std::byte* into, DescriptorKind kind, NoteForm note, std::size_t length,
+                         MessageTag tag) noexcept;
   void publish(std::uint64_t steps, BarrierMaker maker) noexcept;
   void ask_ahead() const noexcept;
   void drop_steps(std::uint64_t steps) noexcept;
@@ -235,33 +237,34 @@ inline std::byte* Mailbox::begin_put(std::uint64_t steps) noexcept {
   return place(sender_.steps);
 }
 
-inline void Mailbox::write_head(std::byte* into, const Descriptor& head) noexcept {
-  constexpr std::size_t kPut = offsetof(Descriptor, is_put);
-  constexpr std::size_t kTag = offsetof(Descriptor, tag);
-  const auto* from = reinterpret_cast<const std::byte*>(&head);
-  std::memcpy(into, from, kPut);
-  std::memcpy(into + kTag, from + kTag, Descriptor::kHead - kTag);
+/// Writes all but `is_put`.
+inline void Mailbox::write_head(std::byte* into, DescriptorKind kind, NoteForm note,
+                                std::size_t length, MessageTag tag) noexcept {
+  const auto short_length = static_cast<std::uint16_t>(length);
+  into[offsetof(Descriptor, kind)] = static_cast<std::byte>(kind);
+  into[offsetof(Descriptor, note)] = static_cast<std::byte>(note);
+  std::memcpy(into + offsetof(Descriptor, length), &short_length, sizeof(short_length));
+  std::memcpy(into + offsetof(Descriptor, tag), &tag, sizeof(tag));
 }
 
 inline void Mailbox::put(const Descriptor& descriptor, BarrierMaker maker) noexcept {
-  const std::uint64_t steps = steps_of(descriptor);
+  const std::size_t body = descriptor.used_body();
+  const std::uint64_t steps = steps_with(body);
   std::byte* const into = begin_put(steps);
-  write_head(into, descriptor);
-  std::memcpy(into + Descriptor::kHead, descriptor.body, descriptor.used_body());
+  write_head(into, descriptor.kind, descriptor.note, descriptor.length, descriptor.tag);
+  std::memcpy(into + Descriptor::kHead, descriptor.body, body);
   publish(steps, maker);
 }
 
+/// Without a Descriptor in between: to set its body to zeros takes as long as all the rest.
 inline void Mailbox::put_inlined(MessageTag tag, NoteForm form, const Note* note,
                                  std::span<const std::byte> bytes, BarrierMaker maker) noexcept {
-  Descriptor head;
-  head.note = form;
-  head.length = static_cast<std::uint16_t>(bytes.size());
-  head.tag = tag;
-  const std::uint64_t steps = steps_of(head);
+  const std::size_t of_note = form == NoteForm::whole ? kNoteBytes : 0;
+  const std::uint64_t steps = steps_with(of_note + bytes.size());
   std::byte* into = begin_put(steps);
-  write_head(into, head);
+  write_head(into, DescriptorKind::inlined, form, bytes.size(), tag);
   into += Descriptor::kHead;
-  if (form == NoteForm::whole) {
+  if (of_note > 0) {
     std::memcpy(into, note->data(), kNoteBytes);
     into += kNoteBytes;
   }
@@ -297,7 +300,7 @@ inline bool Mailbox::take(Descriptor& into) noexcept {
     drop_steps(left);
     return take(into);
   }
-  const std::uint64_t steps = std::min(steps_of(into), left);
+  const std::uint64_t steps = std::min(steps_with(into.used_body()), left);
   copy_body(into.body, from + Descriptor::kHead, steps - 1);
   drop_steps(steps);
   return true;
