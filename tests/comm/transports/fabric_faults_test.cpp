@@ -36,7 +36,7 @@ using test::sums;
 using test::TransportReports;
 using test::WireTraits;
 
-TEST_SUITE_BEGIN("comm/fabric_transport");
+TEST_SUITE_BEGIN("comm/fabric_faults");
 
 TEST_CASE("a queue that is full is tried again, until there is room") {
   for (const fabric::Put put : fabric::kPuts) {
