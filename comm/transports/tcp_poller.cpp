@@ -61,7 +61,8 @@ void TcpPoller::change(int descriptor, PollInterest interest) noexcept {
 void TcpPoller::remove(int descriptor) noexcept {
   const auto found = std::ranges::find(polled_, descriptor, &pollfd::fd);
   if (found == polled_.end()) return;
-  if (is_watched_) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+  // It may be there even if not all are.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
   sources_.erase(sources_.begin() + (found - polled_.begin()));
   polled_.erase(found);
 }
