@@ -43,7 +43,7 @@ class SpinPolicy {
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
   }
 
-  /// Does not look for this long: others may have the core where there are not enough.
+  /// Lets this time pass. Other threads may have the core meanwhile if there are too few.
   void rest(std::chrono::steady_clock::duration time) const noexcept {
     const auto until = std::chrono::steady_clock::now() + time;
     do {

@@ -352,7 +352,7 @@ Communicator::SharedProgram Communicator::take_program(const ProgramKey& key, co
 
 void Communicator::run(Arguments&& arguments) {
   Call& call = arguments.call;
-  // No copies: a copy waits until what the caller has just written is in the cache.
+  // A copy of them would wait until what the caller has just written is in the cache.
   const std::span<std::byte>& data = arguments.data;
   const std::span<const std::byte>& input = arguments.input;
   if (is_offloaded(call)) return run(work_of(call, data, input));

@@ -5,13 +5,13 @@
 
 namespace fastgpu::comm {
 
-/// Knows whether this rank receives a dense stream of short messages: call after call that only
+/// Finds out whether this rank receives a dense stream of short messages: call after call that only
 /// receives, and none that has waited for long. To read each message alone would take its sender
 /// as much time as to send it, because each reading is confirmed.
 class Gathering {
  public:
-  /// Long enough for several short messages over TCP within a machine, and a small part of the time
-  /// of one between machines.
+  /// It is long enough for several short messages over TCP within a machine, and a small part of
+  /// the time of one between machines.
   static constexpr std::chrono::microseconds kPause{4};
 
   /// Begins a call. `may_gather` is true if it only receives, and each look is a system call.
@@ -29,7 +29,7 @@ class Gathering {
   static constexpr int kMostPauses = 3;
 
   unsigned calls_ = 0;  ///< In a row.
-  int pauses_ = 0;      ///< Of the call under way; above the most if it waits for long.
+  int pauses_ = 0;      ///< In the call under way; above the most if it waits for long.
 };
 
 }  // namespace fastgpu::comm

@@ -48,7 +48,8 @@ struct PreparedProgram {
   /// The steps in this order if all messages are short enough to be moved within a call, and there
   /// are few. Set by Engine::prepare, which knows the transports.
   std::optional<std::vector<DirectStep>> direct;
-  /// True if they only receive, by transports of which each look costs a system call. Set likewise.
+  /// True if they only receive, by transports of which each look costs a system call.
+  /// Engine::prepare sets it, too.
   bool may_gather = false;
   /// True for a receive into a place that other ranks read before, in the same program.
   std::vector<bool> was_read_by_others;

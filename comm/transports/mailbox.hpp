@@ -256,7 +256,7 @@ inline void Mailbox::put(const Descriptor& descriptor, BarrierMaker maker) noexc
   publish(steps, maker);
 }
 
-/// Without a Descriptor in between: to set its body to zeros takes as long as all the rest.
+/// Uses no Descriptor in between: to set its body to zeros takes as long as all the rest.
 inline void Mailbox::put_inlined(MessageTag tag, NoteForm form, const Note* note,
                                  std::span<const std::byte> bytes, BarrierMaker maker) noexcept {
   const std::size_t of_note = form == NoteForm::whole ? kNoteBytes : 0;

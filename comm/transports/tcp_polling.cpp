@@ -1,5 +1,8 @@
 #include "comm/transports/tcp_polling.hpp"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -36,6 +39,14 @@ void TcpPolling::poll_for_room(TcpPeer& peer) noexcept {
     flows[flow]->wants_to_write = wants;
     poll(peer, flow);
   }
+}
+
+void wait_for_room(const TcpPeer& peer) {
+  const auto& flows = peer.flows();
+  const auto first = std::ranges::find_if(
+      flows, [](const auto& flow) { return flow->is_open() && flow->carries_notices(); });
+  pollfd full{first == flows.end() ? -1 : (*first)->socket(), POLLOUT, 0};
+  ::poll(&full, 1, 1);
 }
 
 void TcpPolling::pause_if_full(TcpPeer& peer) noexcept {

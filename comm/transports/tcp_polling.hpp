@@ -57,4 +57,7 @@ class TcpPolling {
   int paused_ = 0;  ///< Peers.
 };
 
+/// Waits a moment for the connection that carries notices to take more.
+void wait_for_room(const TcpPeer& peer);
+
 }  // namespace fastgpu::comm

@@ -34,15 +34,6 @@ Error why_ended(const TcpPeer& peer, const Error& error) {
   return peer.has_left() ? Error(ErrorKind::remote, "it has left the job") : error;
 }
 
-/// Waits a moment for the connection that carries notices to take more.
-void wait_for_room(TcpPeer& peer) {
-  const auto& flows = peer.flows();
-  const auto first = std::ranges::find_if(
-      flows, [](const auto& flow) { return flow->is_open() && flow->carries_notices(); });
-  pollfd full{first == flows.end() ? -1 : (*first)->socket(), POLLOUT, 0};
-  ::poll(&full, 1, 1);
-}
-
 }  // namespace
 
 TcpTransport::TcpTransport(std::vector<std::vector<UniqueFd>> sockets, TransportEvents& events,

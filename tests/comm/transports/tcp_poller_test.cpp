@@ -29,7 +29,7 @@ struct PolledPair {
   UniqueFd far;
 };
 
-/// So many sockets, each of the rank of its place, and a poller.
+/// Holds so many sockets, each of the rank of its place, and the poller of them.
 struct PollerSite {
   explicit PollerSite(int count) : pairs(static_cast<std::size_t>(count)) {
     for (int i = 0; i < count; ++i)
