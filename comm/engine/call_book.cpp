@@ -25,25 +25,29 @@ void CallBook::begin(std::uint64_t number, const Note& note) {
   if (chapter.recent.empty()) chapter.recent.resize(kRecent);
   chapter.recent[number % kRecent] = {number, note};
   chapter.next = number + 1;
-  if (!early_.empty()) check_early(number, note);
+  if (early_.size() > 0) check_early(number, note);
 }
 
 /// Holds the call against what ranks that are ahead have called.
 void CallBook::check_early(std::uint64_t number, const Note& note) {
-  std::vector<Early> due;
-  std::erase_if(early_, [&](const Early& early) {
-    if (early.number != number) return false;
-    due.push_back(early);
-    return true;
-  });
-  for (const Early& early : due)
-    check_same({self_, note}, {early.from, early.note});
+  if (early_.find({number}) == nullptr) return;
+  const Early early = early_.take({number});
+  check_same({self_, note}, {early.first.from, early.first.note});
+  if (early.different) check_same({self_, note}, {early.different->from, early.different->note});
+}
+
+void CallBook::keep_early(std::uint64_t number, const Report& report) {
+  if (Early* const known = early_.find({number})) {
+    if (report.note != known->first.note) known->different = report;
+  } else if (early_.size() < kMostEarly) {
+    early_.add({number}, {.first = report});
+  }
 }
 
 void CallBook::on_note(std::uint64_t number, Rank from, const Note& note) {
   const Chapter& chapter = chapter_of(number);
   if (age(number, chapter.next) >= kSequences / 2) {
-    if (early_.size() < kMostEarly) early_.push_back({number, from, note});
+    keep_early(number, {from, note});
     return;
   }
   if (chapter.recent.empty()) return;

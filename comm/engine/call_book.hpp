@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "comm/engine/call.hpp"
+#include "comm/transports/tag_table.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
@@ -37,10 +39,15 @@ class CallBook {
     std::uint64_t next = 0;     ///< The number of the next call.
     std::vector<Known> recent;  ///< Empty before the first.
   };
-  struct Early {
-    std::uint64_t number = 0;
+  struct Report {
     Rank from{};
     Note note{};
+  };
+  /// What ranks that are ahead have called. Of those that differ two are enough: one of them has
+  /// called something else than this rank, whatever that will call.
+  struct Early {
+    Report first{};
+    std::optional<Report> different{};
   };
 
   static constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
@@ -54,10 +61,11 @@ class CallBook {
   }
   static std::uint64_t age(std::uint64_t number, std::uint64_t next) noexcept;
   void check_early(std::uint64_t number, const Note& note);
+  void keep_early(std::uint64_t number, const Report& report);
 
   Rank self_;
-  std::vector<Chapter> chapters_;  ///< The chapters, by communicator.
-  std::vector<Early> early_;
+  std::vector<Chapter> chapters_;     ///< The chapters, by communicator.
+  TagTable<Early, whole_tag> early_;  ///< By the number of the call. It can be thousands.
 };
 
 }  // namespace fastgpu::comm

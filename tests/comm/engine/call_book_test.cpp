@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
@@ -57,6 +59,39 @@ TEST_CASE("communicators that are used side by side do not hide each other's cal
     CHECK(test::failure_of([&] {
             book.on_note(number_of(1, sequence), {1}, barrier(sequence + 1));
           }).kind() == ErrorKind::usage);
+  }
+}
+
+TEST_CASE("of ranks that are ahead and differ, the one that differs from this rank is found") {
+  const Note broadcast = encode(Call{.kind = CallKind::broadcast, .sequence = 3});
+  for (const Rank diverged : {Rank{1}, Rank{2}, Rank{4}}) {
+    CAPTURE(diverged.value);
+    CallBook book(Rank{0});
+    for (const int from : {1, 2, 3, 4})
+      book.on_note(number_of(0, 3), Rank{from}, Rank{from} == diverged ? broadcast : barrier(3));
+    for (const std::uint64_t sequence : {0, 1, 2})
+      CHECK_NOTHROW(book.begin(number_of(0, sequence), barrier(sequence)));
+    const std::string message =
+        test::failure_of([&] { book.begin(number_of(0, 3), barrier(3)); }).what();
+    CHECK(message.starts_with("rank " + std::to_string(diverged.value) + " is in broadcast"));
+    CHECK_NOTHROW(book.begin(number_of(0, 4), barrier(4)));
+  }
+}
+
+TEST_CASE("a rank that is ahead by thousands of calls is held against each of them") {
+  constexpr std::uint64_t kAhead = 50'000;
+  CallBook book(Rank{0});
+  for (std::uint64_t sequence = 0; sequence < kAhead; ++sequence)
+    book.on_note(number_of(1, sequence), Rank{1}, barrier(sequence));
+  for (std::uint64_t sequence = 0; sequence < kAhead; ++sequence) {
+    const bool is_last = sequence + 1 == kAhead;
+    const Note note = is_last ? encode(Call{.kind = CallKind::broadcast, .sequence = sequence})
+                              : barrier(sequence);
+    const auto begin = [&] { book.begin(number_of(1, sequence), note); };
+    if (is_last)
+      CHECK(test::failure_of(begin).kind() == ErrorKind::usage);
+    else
+      begin();
   }
 }
 
