@@ -1,36 +1,49 @@
 #include "comm/schedule/tree.hpp"
 
+#include <optional>
+#include <vector>
+
 namespace fastgpu::comm {
 namespace {
 
-/// A binomial tree. Counted from the root, a rank's parent is itself without its lowest bit, and
-/// its children add one bit below that.
+/// A binomial tree over the ranks from the root's on, and round again. A part of it is a range
+/// whose head is at one end. The head sends to the other end, which becomes the head of the half
+/// there. So two heads that send at the same time are not neighbours: of four ranks on two cores,
+/// the root and the rank that passes on have a core each, whether neighbours share one or every
+/// other rank.
 class BinomialTree {
  public:
-  BinomialTree(RankPlace place, int root)
-      : place_(place), root_(root), self_((place.self + place.ranks - root) % place.ranks) {
-    while (top_ < place.ranks && (self_ & top_) == 0)
-      top_ <<= 1;
+  BinomialTree(RankPlace place, int root) : place_(place), root_(root) {
+    const int self = (place.self + place.ranks - root) % place.ranks;
+    int begin = 0;
+    int size = place.ranks;
+    bool is_head_first = true;
+    while (size > 1) {
+      const int kept = size - size / 2;
+      const int last = begin + size - 1;
+      const int head = is_head_first ? begin : last;
+      const int other_head = is_head_first ? last : begin;
+      if (self == head) children_.push_back(rank_of(other_head));
+      if (self == other_head) parent_ = rank_of(head);
+      const bool is_in_other = is_head_first ? self >= begin + kept : self <= last - kept;
+      if (is_head_first == is_in_other) begin += is_in_other ? kept : size - kept;
+      size = is_in_other ? size - kept : kept;
+      if (is_in_other) is_head_first = !is_head_first;
+    }
   }
 
-  bool is_root() const { return self_ == 0; }
-  int parent() const { return rank_of(self_ & (self_ - 1)); }
-
+  /// Returns the rank that sends to this one; absent for the root.
+  std::optional<int> parent() const { return parent_; }
   /// Returns the children, the one with the most ranks below it first.
-  std::vector<int> children() const {
-    std::vector<int> result;
-    for (int bit = top_ >> 1; bit > 0; bit >>= 1)
-      if (self_ + bit < place_.ranks) result.push_back(rank_of(self_ + bit));
-    return result;
-  }
+  const std::vector<int>& children() const { return children_; }
 
  private:
   int rank_of(int number) const { return (number + root_) % place_.ranks; }
 
   RankPlace place_;
   int root_;
-  int self_;
-  int top_ = 1;
+  std::optional<int> parent_;
+  std::vector<int> children_;
 };
 
 }  // namespace
@@ -40,7 +53,7 @@ Program broadcast_by_tree(RankPlace place, int root, std::uint64_t count, Cut cu
   Writer writer(program);
   const BinomialTree tree(place, root);
   for (const Piece& piece : pieces_of(whole_of(count), cut)) {
-    if (!tree.is_root()) writer.receive(tree.parent(), piece);
+    if (tree.parent()) writer.receive(*tree.parent(), piece);
     for (const int child : tree.children())
       writer.send(child, piece);
   }
@@ -61,11 +74,11 @@ Program reduce_by_tree(RankPlace place, int root, std::uint64_t count, Cut cut) 
   Program program;
   Writer writer(program);
   const BinomialTree tree(place, root);
-  const std::vector<int> children = tree.children();
+  const std::vector<int>& children = tree.children();
   for (const Piece& piece : pieces_of(whole_of(count), cut)) {
     for (auto child = children.rbegin(); child != children.rend(); ++child)
       writer.receive_reduce(*child, piece);
-    if (!tree.is_root()) writer.send(tree.parent(), piece);
+    if (tree.parent()) writer.send(*tree.parent(), piece);
   }
   return program;
 }
