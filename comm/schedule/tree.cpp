@@ -8,9 +8,8 @@ namespace {
 
 /// A binomial tree over the ranks from the root's on, and round again. A part of it is a range
 /// whose head is at one end. The head sends to the other end, which becomes the head of the half
-/// there. So two heads that send at the same time are not neighbours: of four ranks on two cores,
-/// the root and the rank that passes on have a core each, whether neighbours share one or every
-/// other rank.
+/// there: ranks that pass data on are far from each other. Of four ranks on two cores, root 0 and
+/// the rank that passes on have a core each, whether neighbours share one or every other rank does.
 class BinomialTree {
  public:
   BinomialTree(RankPlace place, int root) : place_(place), root_(root) {

@@ -20,6 +20,9 @@ class FrameEvents {
   /// Whether there is room for the next frame.
   virtual bool may_read() const noexcept = 0;
 
+  /// Returns whether what was read is all that is wanted now: the next frames may wait.
+  virtual bool has_enough() const noexcept { return false; }
+
   /// Returns whether the bytes of a chunk may stay in the connection for the moment, because they
   /// would have to be copied twice if they were read now.
   virtual bool may_stay(const Frame& frame) = 0;
@@ -101,6 +104,9 @@ class Flow {
   /// Reads what there is, but not for ever; false where there was nothing. Throws ErrorKind::remote
   /// where the flow has ended or carries nonsense.
   virtual bool read(FrameEvents& events) = 0;
+
+  /// Returns whether `read` has left frames that make no socket readable, because it had enough.
+  virtual bool has_left() const noexcept { return false; }
 
   /// Returns whether its network carries nothing, though it should.
   virtual bool is_silent() const noexcept = 0;

@@ -38,8 +38,12 @@ TcpFlow::TcpFlow(UniqueFd socket, LinkCounters& link)
       socket_(std::move(socket)),
       is_within_host_(comm::is_within_host(socket_.get())),
       ahead_(std::make_unique_for_overwrite<std::byte[]>(kMostReadAhead)) {
-  // Fails on a socket that is not TCP's, which does not matter.
-  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
+  set_option(TCP_NOTSENT_LOWAT, kMostUnsent);
+}
+
+/// Sets one of TCP's options. Fails on a socket that is not TCP's, which does not matter.
+void TcpFlow::set_option(int option, int value) noexcept {
+  ::setsockopt(socket_.get(), IPPROTO_TCP, option, &value, sizeof(value));
 }
 
 Flow::Remains TcpFlow::give_up() noexcept {
@@ -103,13 +107,26 @@ void TcpFlow::begin_copy(const Frame& frame, std::span<const std::byte> body) {
   head_.insert(head_.end(), body.begin(), body.end());
 }
 
-void TcpFlow::add_header(const Frame& frame) {
+void TcpFlow::add_header(Frame frame) {
   if (is_idle()) {
     head_.clear();
     head_begin_ = 0;
   }
+  const bool is_of_message = frame.kind == TcpFrameKind::chunk || frame.kind == TcpFrameKind::note;
+  stream_.begin_frame(is_within_host_ && is_of_message && frame.length <= kShort);
+  let_join(stream_.may_wait() && (are_joined_ || head_.empty()));
+  frame.wants_acknowledgement = stream_.has_begun();
   const EncodedFrame header = encode(frame);
   head_.insert(head_.end(), header.begin(), header.end());
+}
+
+/// Lets TCP join short frames while one is not acknowledged (Nagle's algorithm, RFC 896), or sends
+/// those that it holds back, and all later ones at once. A reader acknowledges what it reads, so
+/// that none waits for the 40 ms within which TCP does so anyway.
+void TcpFlow::let_join(bool may_join) noexcept {
+  if (may_join == are_joined_) return;
+  are_joined_ = may_join;
+  set_option(TCP_NODELAY, !may_join);
 }
 
 /// Sends `head` and then `body`. The kernel takes one range with less work than two.
@@ -167,6 +184,7 @@ std::size_t TcpFlow::receive(std::span<std::byte> into, std::span<std::byte> ahe
   if (result == 0) end(ECONNRESET);
   const std::size_t read = moved(result);
   is_drained_ = read < into.size() + ahead.size();
+  if (is_peer_held_ && is_drained_) acknowledge();
   const std::size_t of_body = std::min(read, into.size());
   ahead_end_ += read - of_body;
   return of_body;
@@ -174,11 +192,15 @@ std::size_t TcpFlow::receive(std::span<std::byte> into, std::span<std::byte> ahe
 
 bool TcpFlow::read(FrameEvents& events) {
   bool has_moved = false;
-  is_drained_ = false;
+  is_drained_ = has_left_ = false;
   for (int i = 0; i < kFramesATurn || ahead_end_ - ahead_begin_ >= kFrameBytes; ++i) {
     if (!has_target_ && !events.may_read()) return has_moved;
     if (!has_frame_) {
       const bool has_header = ahead_end_ - ahead_begin_ >= kFrameBytes;
+      if (events.has_enough()) {
+        has_left_ = has_header;
+        return has_moved;
+      }
       if (!has_header && !is_drained_) has_moved = read_ahead() || has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;
       EncodedFrame header;
@@ -186,6 +208,10 @@ bool TcpFlow::read(FrameEvents& events) {
       frame_ = decode_frame(header);
       if (frame_.kind == TcpFrameKind::chunk) are_short_ = frame_.length <= kShort;
       has_frame_ = true;
+      stream_.received();
+      let_join(false);
+      if (frame_.wants_acknowledgement && !is_peer_held_) acknowledge();
+      is_peer_held_ = frame_.wants_acknowledgement;
     }
     if (!has_target_ && !find_target(events, i >= kFramesATurn)) return has_moved;
     const std::size_t before = filled_;

@@ -1,6 +1,7 @@
 // One of the connections between two ranks: frames in both directions, without waiting.
 #pragma once
 
+#include <netinet/tcp.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "base/unique_fd.hpp"
 #include "comm/transports/flow.hpp"
+#include "comm/transports/one_way_stream.hpp"
 #include "comm/transports/tcp_frame.hpp"
 
 namespace fastgpu::comm {
@@ -48,11 +50,15 @@ class TcpFlow final : public Flow {
 
   // ---- receiving ----
   bool read(FrameEvents& events) override;
+  bool has_left() const noexcept override { return has_left_; }
   bool is_silent() const noexcept override;
   const char* silence() const noexcept override { return "0.25 s"; }
 
  private:
-  void add_header(const Frame& frame);
+  void add_header(Frame frame);
+  void let_join(bool may_join) noexcept;
+  void acknowledge() noexcept { set_option(TCP_QUICKACK, true); }
+  void set_option(int option, int value) noexcept;
   ssize_t send(std::span<const std::byte> head, std::span<const std::byte> body);
   std::size_t receive(std::span<std::byte> into, std::span<std::byte> ahead);
   std::size_t moved(ssize_t result);
@@ -74,6 +80,8 @@ class TcpFlow final : public Flow {
 
   /// The bytes from which on no frame joins those that are not written yet.
   static constexpr std::size_t kMostJoined = 4096;
+  OneWayStream stream_;
+  bool are_joined_ = false;      ///< Whether TCP joins short frames while one is not acknowledged.
   std::vector<std::byte> head_;  ///< Frames that were copied, and the header of `body_`.
   std::size_t head_begin_ = 0;   ///< The bytes before this one are written.
   std::span<const std::byte> body_{};
@@ -91,6 +99,9 @@ class TcpFlow final : public Flow {
   std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
+  bool is_peer_held_ =
+      false;  ///< Whether the peer's frames wait until those before are acknowledged.
+  bool has_left_ = false;
   bool is_drained_ = false;  ///< Whether the last receive took all that there was.
   bool are_short_ = false;   ///< Whether the last chunk was short: the next ones may be, too.
   bool has_frame_ = false;

@@ -7,6 +7,8 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x46474373;  // "FGCs"
+/// Added to the kind of a frame that wants to be acknowledged.
+constexpr std::uint32_t kWantsAcknowledgement = 0x100;
 
 bool is_possible(const Frame& frame) noexcept {
   switch (frame.kind) {
@@ -44,7 +46,8 @@ EncodedFrame encode(const Frame& frame) {
   EncodedFrame bytes{};
   WireWriter(bytes)
       .put(kMagic)
-      .put(static_cast<std::uint32_t>(frame.kind))
+      .put(static_cast<std::uint32_t>(frame.kind) |
+           (frame.wants_acknowledgement ? kWantsAcknowledgement : 0))
       .put(frame.tag.value)
       .put(frame.length)
       .put(frame.offset)
@@ -55,8 +58,10 @@ EncodedFrame encode(const Frame& frame) {
 Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
   WireReader in(bytes);
   const bool is_ours = in.get<std::uint32_t>() == kMagic;
-  const auto kind = in.get<std::uint32_t>();
+  const auto marked_kind = in.get<std::uint32_t>();
+  const std::uint32_t kind = marked_kind & ~kWantsAcknowledgement;
   Frame frame;
+  frame.wants_acknowledgement = marked_kind != kind;
   frame.tag = {in.get<std::uint64_t>()};
   frame.length = in.get<std::uint32_t>();
   frame.offset = in.get<std::uint64_t>();

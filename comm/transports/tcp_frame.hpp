@@ -43,6 +43,8 @@ struct Frame {
   std::uint32_t length = 0;  ///< Bytes that follow.
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
+  /// Its sender holds further frames back until TCP has acknowledged it.
+  bool wants_acknowledgement = false;
 };
 
 /// The purpose of a card. An empty answer is a refusal.

@@ -380,7 +380,7 @@ void TcpPeer::send_confirmations() {
 // ---- receiving ----
 
 bool TcpPeer::read(std::size_t flow, UnaskedChunks unasked) {
-  const Reading before = std::exchange(reading_, {flow, unasked});
+  const Reading before = std::exchange(reading_, {flow, unasked, receives_.expects_now()});
   try {
     const bool has_moved = flows_[flow]->is_open() && flows_[flow]->read(*this);
     reading_ = before;

@@ -153,6 +153,9 @@ class TcpPeer final : public FrameEvents {
   /// The connection has ended, and what is left in it is read.
   void read_to_the_end() noexcept { is_ending_ = true; }
 
+  bool has_enough() const noexcept override {
+    return reading_.is_for_now && !receives_.expects_now() && !is_ending_;
+  }
   bool may_stay(const Frame& frame) override;
   std::span<std::byte> target_of(const Frame& frame) override;
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
@@ -209,6 +212,7 @@ class TcpPeer final : public FrameEvents {
   struct Reading {
     std::size_t flow = 0;
     UnaskedChunks unasked = UnaskedChunks::kept;
+    bool is_for_now = false;  ///< Whether it is read for a message that is received within a call.
   };
   Reading reading_{};
   std::vector<RetiredFlow> retired_;

@@ -76,6 +76,16 @@ std::vector<Rank> TcpPolling::take_waiting() noexcept {
   return std::exchange(waiting_, {});
 }
 
+void TcpPolling::read_next_turn(Rank peer) {
+  if (!std::exchange(of(peer).is_left, true)) left_.push_back(peer);
+}
+
+std::vector<Rank> TcpPolling::take_left() noexcept {
+  for (const Rank peer : left_)
+    of(peer).is_left = false;
+  return std::exchange(left_, {});
+}
+
 void TcpPolling::forget(Rank peer) noexcept {
   if (std::exchange(of(peer).is_paused, false)) --paused_;
 }

@@ -1,5 +1,5 @@
 // The peers whose connections are read, those whose connections are full, and those that the next
-// turn writes to.
+// turn reads or writes to.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,13 @@ class TcpPolling {
 
   /// Makes the next turn write to a peer. A full connection needs no turn: its room is polled for.
   void write_next_turn(Rank peer);
-  bool has_waiting() const noexcept { return !waiting_.empty(); }
+  /// Makes the next turn read what was left of a peer.
+  void read_next_turn(Rank peer);
+  /// Returns whether the next turn must not wait for events.
+  bool has_turn() const noexcept { return !waiting_.empty() || !left_.empty(); }
+  bool has_left() const noexcept { return !left_.empty(); }
+  /// Returns the peers to read now, once.
+  std::vector<Rank> take_left() noexcept;
   /// Returns the peers to write to now, once.
   std::vector<Rank> take_waiting() noexcept;
 
@@ -42,6 +48,7 @@ class TcpPolling {
   struct State {
     bool is_paused = false;   ///< True while it is not read.
     bool is_waiting = false;  ///< True while the next turn is to write to it.
+    bool is_left = false;     ///< True while the next turn is to read it.
   };
 
   State& of(Rank peer) noexcept { return states_[static_cast<std::size_t>(peer.value)]; }
@@ -54,6 +61,7 @@ class TcpPolling {
   TcpPoller& poller_;
   std::vector<State> states_;  ///< By rank.
   std::vector<Rank> waiting_;
+  std::vector<Rank> left_;
   int paused_ = 0;  ///< Peers.
 };
 

@@ -147,7 +147,7 @@ int TcpTransport::retired_flows() const noexcept {
 
 /// Returns false while a connection may turn silent: its silence is noticed by looking at it.
 bool TcpTransport::may_sleep() {
-  if (!poller_.may_sleep() || polling_.has_waiting()) return false;
+  if (polling_.has_turn() || !poller_.may_sleep()) return false;
   for (const auto& network : networks_)
     if (!network->may_sleep()) return false;
   if (confirmation_ == Confirmation::none) return true;
@@ -241,7 +241,7 @@ bool TcpTransport::is_unacknowledged(Rank rank) const noexcept {
 bool TcpTransport::is_quiet() const noexcept {
   const bool are_others_quiet =
       std::ranges::all_of(networks_, [](const auto& network) { return network->is_quiet(); });
-  return !polling_.has_paused() && are_others_quiet &&
+  return !polling_.has_paused() && !polling_.has_left() && are_others_quiet &&
          std::ranges::all_of(peers_, [&](const auto& known) {
            return !known || !known->is_open() || known->is_quiet();
          });
@@ -302,8 +302,18 @@ bool TcpTransport::write_waiting() {
   return !waiting.empty();
 }
 
+/// Reads what calls have left that had enough. Returns true if there was any.
+bool TcpTransport::read_left() {
+  if (!polling_.has_left()) return false;
+  for (const Rank rank : polling_.take_left())
+    for (std::size_t f = 0; peer(rank) != nullptr && f < peer(rank)->flows().size(); ++f)
+      if (peer(rank)->flows()[f]->has_left()) read(rank, f);
+  return true;
+}
+
 bool TcpTransport::progress() {
   bool has_moved = write_waiting();
+  has_moved = read_left() || has_moved;
   has_moved = read_ready() || has_moved;
   for (const auto& network : networks_)
     has_moved = network->progress() || has_moved;
@@ -360,6 +370,7 @@ bool TcpTransport::read(Rank rank, std::size_t flow, UnaskedChunks unasked) {
   if (from == nullptr) return false;
   try {
     const bool has_moved = from->read(flow, unasked);
+    if (from->flows()[flow]->has_left()) polling_.read_next_turn(rank);
     replacements_.close_retired(*from);
     take_cards(*from);
     if (has_moved) {

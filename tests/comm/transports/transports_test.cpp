@@ -68,7 +68,12 @@ TEST_CASE("a frame is read as it was written") {
                     .length = 4096,
                     .offset = std::uint64_t{5} << 32,
                     .total = std::uint64_t{6} << 32};
+  Frame marked = frame;
+  marked.wants_acknowledgement = true;
+  CHECK(decode_frame(encode(marked)).wants_acknowledgement);
+  CHECK(decode_frame(encode(marked)).kind == frame.kind);
   const Frame read = decode_frame(encode(frame));
+  CHECK(!read.wants_acknowledgement);
   CHECK(read.tag == frame.tag);
   CHECK(read.length == frame.length);
   CHECK(read.offset == frame.offset);
