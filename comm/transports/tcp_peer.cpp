@@ -9,6 +9,10 @@
 namespace fastgpu::comm {
 namespace {
 
+/// The looks of the turns that leave a peer to further calls: those that look for failures between
+/// calls take two turns, and each looks at what is left and at what has come since.
+constexpr int kLooksLeftToCalls = 4;
+
 [[noreturn]] void refuse_tcp(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
@@ -380,16 +384,24 @@ void TcpPeer::send_confirmations() {
 // ---- receiving ----
 
 bool TcpPeer::read(std::size_t flow, UnaskedChunks unasked) {
-  const Reading before = std::exchange(reading_, {flow, unasked, receives_.expects_now()});
+  const bool was_awaited = is_awaited();
+  const Reading before = std::exchange(reading_, {flow, unasked, was_awaited});
   try {
     const bool has_moved = flows_[flow]->is_open() && flows_[flow]->read(*this);
     reading_ = before;
     if (has_moved) send_confirmations();
+    if (was_awaited && !is_awaited()) looks_left_to_calls_ = kLooksLeftToCalls;
     return has_moved;
   } catch (const Error&) {
     reading_ = before;
     throw;
   }
+}
+
+bool TcpPeer::is_left_to_calls() noexcept {
+  if (looks_left_to_calls_ == 0) return false;
+  --looks_left_to_calls_;
+  return !is_awaited() && logs_.empty() && !is_ending_;
 }
 
 void TcpPeer::read_the_rest(std::size_t ended) noexcept {

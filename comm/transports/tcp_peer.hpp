@@ -90,6 +90,10 @@ class TcpPeer final : public FrameEvents {
   /// Reads what there is from a connection; as TcpFlow::read.
   bool read(std::size_t flow, UnaskedChunks unasked = UnaskedChunks::kept);
 
+  /// Returns whether what is left in the connections, and what has come since, is to stay there in
+  /// this turn: this rank has just got what it awaited, and is likely to ask for what follows.
+  bool is_left_to_calls() noexcept;
+
   /// One connection, or the peer, has ended: reads what the other flows hold, until their end.
   /// `ended` is the number of a flow, or of none.
   void read_the_rest(std::size_t ended) noexcept;
@@ -154,7 +158,7 @@ class TcpPeer final : public FrameEvents {
   void read_to_the_end() noexcept { is_ending_ = true; }
 
   bool has_enough() const noexcept override {
-    return reading_.is_for_now && !receives_.expects_now() && !is_ending_;
+    return reading_.was_awaited && !is_awaited() && logs_.empty() && !is_ending_;
   }
   bool may_stay(const Frame& frame) override;
   std::span<std::byte> target_of(const Frame& frame) override;
@@ -212,7 +216,7 @@ class TcpPeer final : public FrameEvents {
   struct Reading {
     std::size_t flow = 0;
     UnaskedChunks unasked = UnaskedChunks::kept;
-    bool is_for_now = false;  ///< Whether it is read for a message that is received within a call.
+    bool was_awaited = false;  ///< Whether this rank could not go on without what comes.
   };
   Reading reading_{};
   std::vector<RetiredFlow> retired_;
@@ -226,6 +230,7 @@ class TcpPeer final : public FrameEvents {
   LongMessages long_;
   TcpReceives receives_;
   std::size_t likely_flow_ = 0;
+  int looks_left_to_calls_ = 0;
   bool is_ending_ = false;
   bool has_left_ = false;  ///< True once its farewell has come.
 };

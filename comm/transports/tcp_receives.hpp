@@ -25,7 +25,6 @@ class TcpReceives {
   bool take_now(Incoming& message);
   /// Receives this short message if it comes before `has_come_now`.
   void expect_now(Incoming& message) noexcept { now_ = &message; }
-  bool expects_now() const noexcept { return now_ != nullptr; }
   /// Returns true if it has come, and expects it no longer.
   bool has_come_now() noexcept { return std::exchange(now_, nullptr) == nullptr; }
 

@@ -302,19 +302,29 @@ bool TcpTransport::write_waiting() {
   return !waiting.empty();
 }
 
-/// Reads what calls have left that had enough. Returns true if there was any.
-bool TcpTransport::read_left() {
+/// Reads what earlier reads have left because they had enough.
+bool TcpTransport::read_left(UnaskedChunks unasked) {
   if (!polling_.has_left()) return false;
-  for (const Rank rank : polling_.take_left())
+  bool has_moved = false;
+  for (const Rank rank : polling_.take_left()) {
+    if (peer(rank) == nullptr) continue;
+    if (peer(rank)->is_left_to_calls()) {
+      polling_.read_next_turn(rank);
+      continue;
+    }
     for (std::size_t f = 0; peer(rank) != nullptr && f < peer(rank)->flows().size(); ++f)
-      if (peer(rank)->flows()[f]->has_left()) read(rank, f);
-  return true;
+      if (peer(rank)->flows()[f]->has_left()) has_moved = read(rank, f, unasked) || has_moved;
+  }
+  return has_moved;
 }
 
 bool TcpTransport::progress() {
+  // A receive may ask for messages soon. Once nothing else moves, they are read and kept.
+  const auto unasked =
+      turns_in_vain_ < kTurnsOfPatience ? UnaskedChunks::left : UnaskedChunks::kept;
   bool has_moved = write_waiting();
-  has_moved = read_left() || has_moved;
-  has_moved = read_ready() || has_moved;
+  has_moved = read_left(unasked) || has_moved;
+  has_moved = read_ready(unasked) || has_moved;
   for (const auto& network : networks_)
     has_moved = network->progress() || has_moved;
   if (confirmation_ == Confirmation::of_frames) look_at_connections();
@@ -325,10 +335,7 @@ bool TcpTransport::progress() {
 }
 
 /// Reads from the connections that have something to read, and writes to those that have room.
-bool TcpTransport::read_ready() {
-  // A receive may ask for them soon. Once nothing else moves, they are read and kept.
-  const auto unasked =
-      turns_in_vain_ < kTurnsOfPatience ? UnaskedChunks::left : UnaskedChunks::kept;
+bool TcpTransport::read_ready(UnaskedChunks unasked) {
   bool has_moved = false;
   for (const Readiness& ready : poller_.look()) {
     const Rank rank = ready.source.rank;
@@ -357,7 +364,9 @@ bool TcpTransport::move(const Readiness& ready, UnaskedChunks unasked) {
     peer(rank)->next_turn();
     write(*peer(rank));
   }
-  if (!ready.has_news) return ready.has_room;
+  const bool has_news =
+      ready.has_news && (peer(rank) == nullptr || !peer(rank)->is_left_to_calls());
+  if (!has_news) return ready.has_room;
   if (polling_.is_paused(rank) && peer(rank) != nullptr) {
     peer(rank)->read_to_the_end();
     resume_if_room(*peer(rank));

@@ -95,8 +95,8 @@ class TcpTransport final : public Transport, public ControlChannel, private Carr
   UniqueFd& process_of(Rank rank) { return processes_[static_cast<std::size_t>(rank.value)]; }
   void process_ended(Rank rank);
   bool write_waiting();
-  bool read_left();
-  bool read_ready();
+  bool read_left(UnaskedChunks unasked);
+  bool read_ready(UnaskedChunks unasked);
   bool move(const Readiness& ready, UnaskedChunks unasked);
   void take_cards(TcpPeer& from);
   void look_at_connections();

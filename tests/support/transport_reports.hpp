@@ -26,7 +26,7 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
     failure = error;
   }
   void warned(const std::string& sentence) override { warnings.push_back(sentence); }
-  void on_question(comm::Rank, std::span<const std::byte>) override {}
+  void on_question(comm::Rank, std::span<const std::byte>) override { ++questions; }
   void on_answer(comm::Rank, std::span<const std::byte>) override {}
   void on_abort(comm::Rank, std::span<const std::byte> reason) override {
     abort.assign(reason.begin(), reason.end());
@@ -45,6 +45,7 @@ class TransportReports final : public comm::TransportEvents, public comm::Contro
   int sent_messages = 0;
   int received_messages = 0;
   int notes = 0;
+  int questions = 0;
   comm::Note last_note{};
   int losses = 0;
   std::optional<Error> failure;  ///< The last loss.

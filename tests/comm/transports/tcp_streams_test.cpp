@@ -25,6 +25,9 @@ using test::TcpPair;
 /// The frames that leave before TCP may join others.
 constexpr int kFirstFrames = 33;
 
+/// The turns after which nothing is left to further calls.
+constexpr int kFewTurns = 10;
+
 /// Takes all frames.
 struct Frames final : FrameEvents {
   bool may_read() const noexcept override { return true; }
@@ -216,9 +219,29 @@ TEST_CASE("messages that a call has read ahead are there for the next ones, and 
     for (std::uint64_t tag = 3; tag <= kMessages; ++tag)
       CHECK(take(tag));
   }
-  while (receiver.progress()) {
-  }
+  for (int turn = 0; turn < kFewTurns; ++turn)
+    receiver.progress();
   CHECK(receiver.is_quiet());
+  CHECK(receiver.may_sleep());
+  receiver.woke();
+}
+
+TEST_CASE(
+    "what a call has left, and what has come since, is heard of after few turns without one") {
+  TcpPair pair(1);
+  const std::vector<std::byte> bytes(100, std::byte{7});
+  for (const std::uint64_t tag : {1, 2, 3})
+    pair.a->send(tag, bytes);
+  std::vector<std::byte> taken(bytes.size());
+  Incoming first{.peer = {0}, .tag = {1}, .sink = {.memory = taken}};
+  REQUIRE(pair.b->transport->receive_now(first));
+  const std::vector<std::byte> question(kQuestionBytes);
+  pair.a->transport->ask(pair.a->peer, question);
+  CHECK(!pair.b->transport->progress());
+  CHECK(pair.b->events.questions == 0);
+  for (int turn = 0; turn < kFewTurns; ++turn)
+    pair.b->transport->progress();
+  CHECK(pair.b->events.questions == 1);
 }
 
 TEST_SUITE_END();
