@@ -90,9 +90,9 @@ class TcpPeer final : public FrameEvents {
   /// Reads what there is from a connection; as TcpFlow::read.
   bool read(std::size_t flow, UnaskedChunks unasked = UnaskedChunks::kept);
 
-  /// Returns whether what is left in the connections, and what has come since, is to stay there in
-  /// this turn: this rank has just got what it awaited, and is likely to ask for what follows.
-  bool is_left_to_calls() noexcept;
+  /// Returns true for the first looks after this rank has got what it awaited: it is likely to ask
+  /// for what follows, which stays in the connections until then. Counts the looks.
+  bool skip_look() noexcept;
 
   /// One connection, or the peer, has ended: reads what the other flows hold, until their end.
   /// `ended` is the number of a flow, or of none.
@@ -189,6 +189,7 @@ class TcpPeer final : public FrameEvents {
   bool is_quick_enough(std::size_t flow, std::size_t chunk) const noexcept;
   std::size_t waiting_bytes() const noexcept;
   void begin(std::size_t flow, SentFrame frame);
+  static std::size_t paced_bytes(const SentFrame& frame) noexcept;
   void written(Flow& flow);
   void count_sent(Outgoing& message, std::size_t bytes);
   void confirm(const Frame& taken);
@@ -230,7 +231,7 @@ class TcpPeer final : public FrameEvents {
   LongMessages long_;
   TcpReceives receives_;
   std::size_t likely_flow_ = 0;
-  int looks_left_to_calls_ = 0;
+  int looks_to_skip_ = 0;
   bool is_ending_ = false;
   bool has_left_ = false;  ///< True once its farewell has come.
 };

@@ -308,7 +308,7 @@ bool TcpTransport::read_left(UnaskedChunks unasked) {
   bool has_moved = false;
   for (const Rank rank : polling_.take_left()) {
     if (peer(rank) == nullptr) continue;
-    if (peer(rank)->is_left_to_calls()) {
+    if (peer(rank)->skip_look()) {
       polling_.read_next_turn(rank);
       continue;
     }
@@ -364,8 +364,7 @@ bool TcpTransport::move(const Readiness& ready, UnaskedChunks unasked) {
     peer(rank)->next_turn();
     write(*peer(rank));
   }
-  const bool has_news =
-      ready.has_news && (peer(rank) == nullptr || !peer(rank)->is_left_to_calls());
+  const bool has_news = ready.has_news && (peer(rank) == nullptr || !peer(rank)->skip_look());
   if (!has_news) return ready.has_room;
   if (polling_.is_paused(rank) && peer(rank) != nullptr) {
     peer(rank)->read_to_the_end();
