@@ -203,14 +203,18 @@ void meet_by_fabric(FabricTransport* fabric, std::size_t ranks, Round& round, De
 /// The last message of an introduction: the lowest rank in reach, and the length of the reason for
 /// which the rank cannot go on, 0 for none, with the reason.
 constexpr std::size_t kMaxReason = 1000;
-using LastWord = std::array<std::byte, sizeof(std::uint32_t) + sizeof(std::uint16_t) + kMaxReason>;
+using LastWord = std::array<std::byte, sizeof(std::uint32_t) + sizeof(std::uint8_t) +
+                                           sizeof(std::uint16_t) + kMaxReason>;
 
-LastWord last_word_of(std::uint32_t lowest, const Objection& objection) {
+LastWord last_word_of(std::uint32_t lowest, bool stays_here, const Objection& objection) {
   LastWord word{};
   const std::string reason =
       objection.error() ? std::string(objection.error()->what()).substr(0, kMaxReason) : "";
   const auto bytes = std::as_bytes(std::span(reason));
-  WireWriter(word).put(lowest).put(static_cast<std::uint16_t>(bytes.size()));
+  WireWriter(word)
+      .put(lowest)
+      .put(static_cast<std::uint8_t>(stays_here))
+      .put(static_cast<std::uint16_t>(bytes.size()));
   std::ranges::copy(bytes, word.end() - kMaxReason);
   return word;
 }
@@ -219,9 +223,17 @@ LastWord last_word_of(std::uint32_t lowest, const Objection& objection) {
 std::string reason_in(const LastWord& word) {
   WireReader in(word);
   in.get<std::uint32_t>();
+  in.get<std::uint8_t>();
   const auto length = std::min<std::size_t>(in.get<std::uint16_t>(), kMaxReason);
   const auto bytes = std::span(word).last<kMaxReason>().first(length);
   return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, kMaxReason);
+}
+
+/// Returns whether no connection of this rank leaves the machine.
+bool stays_here(const Connections& connections) {
+  return std::ranges::all_of(connections.sockets, [](const auto& sockets) {
+    return sockets.empty() || is_within_host(sockets.front().get());
+  });
 }
 
 /// Groups the ranks: those with the same lowest rank in reach are on the same node. Throws this
@@ -240,9 +252,12 @@ Topology exchange_topology(const Connections& connections, Round& round,
   nodes[lowest].push_back(connections.rank);
   std::optional<CausedError> theirs_to_say;  // Thrown once all are read, as in
                                              // exchange_introductions.
-  round.exchange(std::vector(ranks, last_word_of(lowest, objection)),
+  bool do_all_stay = stays_here(connections);
+  round.exchange(std::vector(ranks, last_word_of(lowest, do_all_stay, objection)),
                  [&](std::size_t r, const LastWord& theirs) {
-                   nodes[WireReader(theirs).get<std::uint32_t>()].push_back({static_cast<int>(r)});
+                   WireReader in(theirs);
+                   nodes[in.get<std::uint32_t>()].push_back({static_cast<int>(r)});
+                   do_all_stay = in.get<std::uint8_t>() != 0 && do_all_stay;
                    const std::string why = reason_in(theirs);
                    const Rank rank{static_cast<int>(r)};
                    if (!theirs_to_say && !why.empty())
@@ -251,6 +266,7 @@ Topology exchange_topology(const Connections& connections, Round& round,
   if (objection.error()) throw Error(*objection.error());
   if (theirs_to_say) throw CausedError(*theirs_to_say);
   Topology topology;
+  topology.is_one_machine = do_all_stay && nodes.size() > 1;
   for (auto& [first, members] : nodes) {
     std::ranges::sort(members);
     topology.nodes.push_back(std::move(members));

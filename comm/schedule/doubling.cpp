@@ -148,6 +148,14 @@ Program all_gather_blocks_by_doubling(RankPlace place, std::uint64_t block) {
     return runs;
   };
   writer.copy(block_of(place.self, 1), {Buffer::input, 0, block});
+  if (std::has_single_bit(unsigned(place.ranks))) {
+    for (int has = 1; has < place.ranks; has *= 2) {
+      const int first = place.self / has * has;
+      writer.send(place.self ^ has, {block_of(first, has), 0});
+      writer.receive(place.self ^ has, {block_of(first ^ has, has), 0});
+    }
+    return program;
+  }
   for (int has = 1; has < place.ranks; has *= 2) {
     const int number = std::min(has, place.ranks - has);
     for (const Part& run : runs(place.self, number))

@@ -1,6 +1,6 @@
 // Collectives whose steps grow with the logarithm of the ranks: in each, what a rank has doubles,
 // or what it is left with halves. For short data and many ranks. (Thakur, Rabenseifner and Gropp
-// 2005, sections 4.1 to 4.5; the all-gather for any number of ranks is Bruck's of 1997.)
+// 2005, sections 4.1 to 4.5; the all-gather for other numbers of ranks is Bruck's of 1997.)
 #pragma once
 
 #include "comm/schedule/compose.hpp"
@@ -19,6 +19,8 @@ Program all_reduce_by_recursive_doubling(RankPlace place, std::uint64_t count);
 Program all_reduce_by_halving_and_doubling(RankPlace place, std::uint64_t count, Cut cut);
 
 /// Gathers blocks of `block` elements: input is this rank's own, data gets one from every rank.
+/// Partners exchange what they have if the number of ranks is a power of two (recursive doubling);
+/// else blocks go round in steps that double (Bruck's).
 Program all_gather_blocks_by_doubling(RankPlace place, std::uint64_t block);
 
 /// Reduces block `self` of every rank's input into data. The number of ranks must be a power of

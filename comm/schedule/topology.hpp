@@ -12,6 +12,8 @@ namespace fastgpu::comm {
 /// ranks, but at least one.
 struct Topology {
   std::vector<std::vector<Rank>> nodes;
+  /// True if all nodes are parts of one machine, whose ranks do not all share memory.
+  bool is_one_machine = false;
 
   int ranks() const noexcept;
   int largest_node() const noexcept;  ///< Returns the number of ranks of the largest node.

@@ -57,6 +57,30 @@ TEST_CASE("two hosts have four connections between them, which their ranks share
   CHECK(usual_flows(uneven, {0}, {4}) == 4);
 }
 
+TEST_CASE("ranks agree that they are parts of one machine if no connection of any leaves it") {
+  enum class Leaving : bool { none, between_1_and_2 };
+  const auto is_one_machine = [](SharedMemory shared_memory, Leaving leaving) {
+    auto ranks = sockets_in_process(3, kLong);
+    for (const auto& [one, other] : {std::pair{0, 1}, std::pair{0, 2}, std::pair{1, 2}}) {
+      // What is no connection by TCP may lead anywhere.
+      if (leaving == Leaving::between_1_and_2 && one == 1) continue;
+      auto [near, far] = test::tcp_pair();
+      ranks[std::size_t(one)].sockets[std::size_t(other)].front() = std::move(near);
+      ranks[std::size_t(other)].sockets[std::size_t(one)].front() = std::move(far);
+    }
+    run_ranks(ranks, [&](Connections& rank) {
+      introduce(rank, {.shared_memory = shared_memory}, Deadline(kLong));
+    });
+    const bool is_one = ranks.front().topology.is_one_machine;
+    for (const Connections& rank : ranks)
+      CHECK(rank.topology.is_one_machine == is_one);
+    return is_one;
+  };
+  CHECK(is_one_machine(SharedMemory::off, Leaving::none));
+  CHECK(!is_one_machine(SharedMemory::off, Leaving::between_1_and_2));
+  CHECK(!is_one_machine(SharedMemory::on, Leaving::none));
+}
+
 TEST_CASE("ranks agree on the smaller number of connections that either of them wishes for") {
   const auto agreed = [](std::optional<int> one, std::optional<int> other) {
     auto ranks = sockets_in_process(2, kLong);
