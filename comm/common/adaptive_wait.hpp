@@ -43,6 +43,14 @@ class SpinPolicy {
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
   }
 
+  /// Returns the time for which a wait goes on looking, and leaves the core to others in between.
+  /// If many want the core, each may keep it for milliseconds. Where ranks have no core each, a
+  /// look takes time from those that are waited for, and a wait that is longer than this can as
+  /// well pay for being woken.
+  std::chrono::milliseconds longest_looking() const noexcept {
+    return std::chrono::milliseconds(may_spin_ ? 20 : 1);
+  }
+
   /// Lets this time pass. Other threads may have the core meanwhile if there are too few.
   void rest(std::chrono::steady_clock::duration time) const noexcept {
     const auto until = std::chrono::steady_clock::now() + time;
@@ -75,10 +83,12 @@ class AdaptiveWait {
  public:
   using Clock = std::chrono::steady_clock;
 
+  AdaptiveWait(SpinPolicy& policy, int yields)
+      : AdaptiveWait(policy, yields, policy.longest_looking()) {}
+
   /// Sets `yields`, the number of times that others get the core before this thread sleeps, but for
-  /// no longer than `longest`. If many want the core, each may keep it for milliseconds.
-  AdaptiveWait(SpinPolicy& policy, int yields,
-               Clock::duration longest = std::chrono::milliseconds(20))
+  /// no longer than `longest`.
+  AdaptiveWait(SpinPolicy& policy, int yields, Clock::duration longest)
       : policy_(policy), yields_(yields), longest_(longest), spins_(policy.spins()) {}
 
   /// Begins anew, after the awaited event or a part of it.

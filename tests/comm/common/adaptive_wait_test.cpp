@@ -32,6 +32,13 @@ TEST_CASE("who gets the core back late sleeps sooner") {
   CHECK(pauses_before_sleep(adaptive_wait) == policy.spins());
 }
 
+TEST_CASE("ranks without a core each sleep sooner than others, and do not spin before") {
+  SpinPolicy alone;
+  SpinPolicy crowded(false);
+  CHECK(crowded.longest_looking() < alone.longest_looking());
+  CHECK(crowded.spins() == 0);
+}
+
 TEST_SUITE_END();
 
 }  // namespace
