@@ -184,7 +184,7 @@ std::size_t TcpFlow::receive(std::span<std::byte> into, std::span<std::byte> ahe
   if (result == 0) end(ECONNRESET);
   const std::size_t read = moved(result);
   is_drained_ = read < into.size() + ahead.size();
-  if (is_peer_held_ && is_drained_) acknowledge();
+  if (does_peer_wait_ && is_drained_) acknowledge();
   const std::size_t of_body = std::min(read, into.size());
   ahead_end_ += read - of_body;
   return of_body;
@@ -210,8 +210,8 @@ bool TcpFlow::read(FrameEvents& events) {
       has_frame_ = true;
       stream_.received();
       let_join(false);
-      if (frame_.wants_acknowledgement && !is_peer_held_) acknowledge();
-      is_peer_held_ = frame_.wants_acknowledgement;
+      if (frame_.wants_acknowledgement && !does_peer_wait_) acknowledge();
+      does_peer_wait_ = frame_.wants_acknowledgement;
     }
     if (!has_target_ && !find_target(events, i >= kFramesATurn)) return has_moved;
     const std::size_t before = filled_;

@@ -81,7 +81,7 @@ class TcpFlow final : public Flow {
   /// The bytes from which on no frame joins those that are not written yet.
   static constexpr std::size_t kMostJoined = 4096;
   OneWayStream stream_;
-  bool are_joined_ = false;      ///< Whether TCP joins short frames while one is not acknowledged.
+  bool are_joined_ = false;      ///< True while TCP joins short frames.
   std::vector<std::byte> head_;  ///< Frames that were copied, and the header of `body_`.
   std::size_t head_begin_ = 0;   ///< The bytes before this one are written.
   std::span<const std::byte> body_{};
@@ -99,8 +99,7 @@ class TcpFlow final : public Flow {
   std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
-  bool is_peer_held_ =
-      false;  ///< Whether the peer's frames wait until those before are acknowledged.
+  bool does_peer_wait_ = false;  ///< True while its frames wait for acknowledgements.
   bool has_left_ = false;
   bool is_drained_ = false;  ///< Whether the last receive took all that there was.
   bool are_short_ = false;   ///< Whether the last chunk was short: the next ones may be, too.

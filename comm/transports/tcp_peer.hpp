@@ -217,7 +217,7 @@ class TcpPeer final : public FrameEvents {
   struct Reading {
     std::size_t flow = 0;
     UnaskedChunks unasked = UnaskedChunks::kept;
-    bool was_awaited = false;  ///< Whether this rank could not go on without what comes.
+    bool was_awaited = false;  ///< True if this rank waits for what comes.
   };
   Reading reading_{};
   std::vector<RetiredFlow> retired_;
