@@ -43,8 +43,8 @@ class CallBook {
     Rank from{};
     Note note{};
   };
-  /// What ranks that are ahead have called. Of those that differ two are enough: one of them has
-  /// called something else than this rank, whatever that will call.
+  /// The calls that ranks ahead of this one have reported. Two that differ are enough: one of them
+  /// differs from the call that this rank will make, too.
   struct Early {
     Report first{};
     std::optional<Report> different{};

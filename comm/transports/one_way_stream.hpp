@@ -5,8 +5,8 @@ namespace fastgpu::comm {
 
 /// Finds out whether a connection carries a stream of short frames one way: many in a row, and
 /// nothing from the other side. To send each in a segment of its own takes several times as long as
-/// to copy it to the one that has not left yet. The first frames always leave at once: whoever
-/// sends few, or gets answers, waits for them.
+/// to copy it to the one that has not left yet. The first frames always leave at once, and
+/// so do all where answers come: a rank waits for each of those.
 class OneWayStream {
  public:
   void begin_frame(bool is_short) noexcept { frames_ = is_short ? frames_ + 1 : 0; }

@@ -43,7 +43,7 @@ struct Frame {
   std::uint32_t length = 0;  ///< Bytes that follow.
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
-  /// Its sender holds further frames back until TCP has acknowledged it.
+  /// True if TCP may hold further frames back until this one is acknowledged.
   bool wants_acknowledgement = false;
 };
 

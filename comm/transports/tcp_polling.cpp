@@ -50,44 +50,37 @@ void wait_for_room(const TcpPeer& peer) {
 }
 
 void TcpPolling::pause_if_full(TcpPeer& peer) noexcept {
-  State& state = of(peer.rank());
-  if (state.is_paused || !peer.is_open() || peer.may_read()) return;
-  state.is_paused = true;
+  if (is_paused(peer.rank()) || !peer.is_open() || peer.may_read()) return;
+  are_paused_[index_of(peer.rank())] = true;
   ++paused_;
   poll_all(peer);
 }
 
 bool TcpPolling::resume_if_room(TcpPeer& peer) noexcept {
-  State& state = of(peer.rank());
-  if (!state.is_paused || !peer.may_read()) return false;
-  state.is_paused = false;
+  if (!is_paused(peer.rank()) || !peer.may_read()) return false;
+  are_paused_[index_of(peer.rank())] = false;
   --paused_;
   poll_all(peer);
   return true;
 }
 
-void TcpPolling::write_next_turn(Rank peer) {
-  if (!std::exchange(of(peer).is_waiting, true)) waiting_.push_back(peer);
-}
-
-std::vector<Rank> TcpPolling::take_waiting() noexcept {
-  for (const Rank peer : waiting_)
-    of(peer).is_waiting = false;
-  return std::exchange(waiting_, {});
-}
-
-void TcpPolling::read_next_turn(Rank peer) {
-  if (!std::exchange(of(peer).is_left, true)) left_.push_back(peer);
-}
-
-std::vector<Rank> TcpPolling::take_left() noexcept {
-  for (const Rank peer : left_)
-    of(peer).is_left = false;
-  return std::exchange(left_, {});
-}
-
 void TcpPolling::forget(Rank peer) noexcept {
-  if (std::exchange(of(peer).is_paused, false)) --paused_;
+  if (!is_paused(peer)) return;
+  are_paused_[index_of(peer)] = false;
+  --paused_;
+}
+
+void RanksOfTurn::add(Rank rank) {
+  const auto index = static_cast<std::size_t>(rank.value);
+  if (are_in_[index]) return;
+  are_in_[index] = true;
+  ranks_.push_back(rank);
+}
+
+std::vector<Rank> RanksOfTurn::take() noexcept {
+  for (const Rank rank : ranks_)
+    are_in_[static_cast<std::size_t>(rank.value)] = false;
+  return std::exchange(ranks_, {});
 }
 
 }  // namespace fastgpu::comm

@@ -11,10 +11,26 @@
 
 namespace fastgpu::comm {
 
+/// The ranks that the next turn deals with, each once.
+class RanksOfTurn {
+ public:
+  explicit RanksOfTurn(std::size_t ranks) : are_in_(ranks) {}
+
+  void add(Rank rank);
+  bool is_empty() const noexcept { return ranks_.empty(); }
+  /// Returns them, and holds none from then on.
+  std::vector<Rank> take() noexcept;
+
+ private:
+  std::vector<bool> are_in_;  ///< By rank.
+  std::vector<Rank> ranks_;
+};
+
 class TcpPolling {
  public:
   /// Borrows the poller.
-  TcpPolling(TcpPoller& poller, std::size_t ranks) : poller_(poller), states_(ranks) {}
+  TcpPolling(TcpPoller& poller, std::size_t ranks)
+      : poller_(poller), are_paused_(ranks), writes_(ranks), reads_(ranks) {}
 
   /// Polls a connection for reading. Throws as TcpPoller::add.
   void add(TcpPeer& peer, std::size_t flow);
@@ -26,42 +42,33 @@ class TcpPolling {
   /// Reads a paused peer again once it may be. Returns true if so: what had been read ahead makes
   /// no socket readable.
   bool resume_if_room(TcpPeer& peer) noexcept;
-  bool is_paused(Rank peer) const noexcept { return of(peer).is_paused; }
+  bool is_paused(Rank peer) const noexcept { return are_paused_[index_of(peer)]; }
   bool has_paused() const noexcept { return paused_ > 0; }
 
   /// Makes the next turn write to a peer. A full connection needs no turn: its room is polled for.
-  void write_next_turn(Rank peer);
+  void write_next_turn(Rank peer) { writes_.add(peer); }
   /// Makes the next turn read what was left of a peer.
-  void read_next_turn(Rank peer);
+  void read_next_turn(Rank peer) { reads_.add(peer); }
   /// Returns whether the next turn must not wait for events.
-  bool has_turn() const noexcept { return !waiting_.empty() || !left_.empty(); }
-  bool has_left() const noexcept { return !left_.empty(); }
+  bool has_turn() const noexcept { return !writes_.is_empty() || has_left(); }
+  bool has_left() const noexcept { return !reads_.is_empty(); }
   /// Returns the peers to read now, once.
-  std::vector<Rank> take_left() noexcept;
+  std::vector<Rank> take_left() noexcept { return reads_.take(); }
   /// Returns the peers to write to now, once.
-  std::vector<Rank> take_waiting() noexcept;
+  std::vector<Rank> take_waiting() noexcept { return writes_.take(); }
 
   /// Forgets that a peer, which is lost, was paused.
   void forget(Rank peer) noexcept;
 
  private:
-  struct State {
-    bool is_paused = false;   ///< True while it is not read.
-    bool is_waiting = false;  ///< True while the next turn is to write to it.
-    bool is_left = false;     ///< True while the next turn is to read it.
-  };
-
-  State& of(Rank peer) noexcept { return states_[static_cast<std::size_t>(peer.value)]; }
-  const State& of(Rank peer) const noexcept {
-    return states_[static_cast<std::size_t>(peer.value)];
-  }
+  static std::size_t index_of(Rank peer) noexcept { return static_cast<std::size_t>(peer.value); }
   void poll(TcpPeer& peer, std::size_t flow) noexcept;
   void poll_all(TcpPeer& peer) noexcept;
 
   TcpPoller& poller_;
-  std::vector<State> states_;  ///< By rank.
-  std::vector<Rank> waiting_;
-  std::vector<Rank> left_;
+  std::vector<bool> are_paused_;  ///< By rank: true while it is not read.
+  RanksOfTurn writes_;
+  RanksOfTurn reads_;
   int paused_ = 0;  ///< Peers.
 };
 

@@ -62,7 +62,7 @@ TEST_CASE("ranks agree that they are parts of one machine if no connection of an
   const auto is_one_machine = [](SharedMemory shared_memory, Leaving leaving) {
     auto ranks = sockets_in_process(3, kLong);
     for (const auto& [one, other] : {std::pair{0, 1}, std::pair{0, 2}, std::pair{1, 2}}) {
-      // What is no connection by TCP may lead anywhere.
+      // A socket of another kind than TCP's counts as one that leaves the machine.
       if (leaving == Leaving::between_1_and_2 && one == 1) continue;
       auto [near, far] = test::tcp_pair();
       ranks[std::size_t(one)].sockets[std::size_t(other)].front() = std::move(near);
