@@ -30,17 +30,17 @@ void CallBook::begin(std::uint64_t number, const Note& note) {
 
 /// Holds the call against what ranks that are ahead have called.
 void CallBook::check_early(std::uint64_t number, const Note& note) {
-  if (early_.find({number}) == nullptr) return;
-  const Early early = early_.take({number});
+  if (early_.find(number) == nullptr) return;
+  const Early early = early_.take(number);
   check_same({self_, note}, {early.first.from, early.first.note});
   if (early.different) check_same({self_, note}, {early.different->from, early.different->note});
 }
 
 void CallBook::keep_early(std::uint64_t number, const Report& report) {
-  if (Early* const known = early_.find({number})) {
+  if (Early* const known = early_.find(number)) {
     if (report.note != known->first.note) known->different = report;
   } else if (early_.size() < kMostEarly) {
-    early_.add({number}, {.first = report});
+    early_.add(number, {.first = report});
   }
 }
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "comm/common/number_table.hpp"
 #include "comm/engine/call.hpp"
-#include "comm/transports/tag_table.hpp"
 #include "comm/transports/transport.hpp"
 
 namespace fastgpu::comm {
@@ -64,8 +64,8 @@ class CallBook {
   void keep_early(std::uint64_t number, const Report& report);
 
   Rank self_;
-  std::vector<Chapter> chapters_;     ///< The chapters, by communicator.
-  TagTable<Early, whole_tag> early_;  ///< By the number of the call. It can be thousands.
+  std::vector<Chapter> chapters_;  ///< The chapters, by communicator.
+  NumberTable<Early> early_;       ///< By the number of the call. It can be thousands.
 };
 
 }  // namespace fastgpu::comm

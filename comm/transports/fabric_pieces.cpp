@@ -91,7 +91,7 @@ bool FabricPieces::grant(FabricReceiving& receiving) {
   const std::size_t bytes = piece.part.bytes.size();
   receiving.granted += bytes;
   ++receiving.pieces;
-  numbered_.add({piece.number}, &piece);
+  numbered_.add(piece.number, &piece);
   FabricFrame frame = frames_.frame_to(*receiving.from, FabricFrameKind::grant);
   frame.tag = message.tag;
   frame.grant = {.total = message.sink.memory.size(),
@@ -129,7 +129,7 @@ bool FabricPieces::prepare(Piece& piece) {
   find_memory(piece);
   do
     piece.number = next_number_++;
-  while (numbered_.find({piece.number}) != nullptr);
+  while (numbered_.find(piece.number) != nullptr);
   return !piece.is_tagged ||
          endpoint_.receive_tagged(fabric_piece_tag(token_, piece.number), piece.part, piece);
 }
@@ -143,7 +143,7 @@ void FabricPieces::undo(Piece& piece) {
 
 void FabricPieces::arrived(Piece& piece) {
   FabricReceiving* const receiving = piece.receiving;
-  if (numbered_.find({piece.number}) != nullptr) numbered_.take({piece.number});
+  if (numbered_.find(piece.number) != nullptr) numbered_.take(piece.number);
   if (receiving == nullptr) return undo(piece);
   Incoming& message = *receiving->message;
   if (piece.is_staged) message.sink.take(piece.offset, piece.part.bytes);
@@ -161,7 +161,7 @@ void FabricPieces::arrived(Piece& piece) {
 }
 
 bool FabricPieces::take_written(std::uint64_t number) {
-  Piece** const piece = numbered_.find({number});
+  Piece** const piece = numbered_.find(number);
   const bool is_awaited =
       piece != nullptr && !(*piece)->is_tagged && (*piece)->peer->put == fabric::Put::with_data;
   if (!is_awaited) return false;
@@ -182,7 +182,7 @@ void FabricPieces::take_tagged(FabricOperation& operation, std::size_t bytes) {
 }
 
 void FabricPieces::take_done(FabricPeer& peer, const FabricGrant& done) {
-  Piece** const found = numbered_.find({done.number});
+  Piece** const found = numbered_.find(done.number);
   const bool is_awaited = found != nullptr && (*found)->peer == &peer && !(*found)->is_tagged &&
                           (*found)->part.bytes.size() == done.length;
   if (!is_awaited) refuse_fabric("it sent a piece that was not asked for");
@@ -191,7 +191,7 @@ void FabricPieces::take_done(FabricPeer& peer, const FabricGrant& done) {
 
 void FabricPieces::failed(FabricOperation& operation) {
   auto& piece = static_cast<Piece&>(operation);
-  if (numbered_.find({piece.number}) != nullptr) numbered_.take({piece.number});
+  if (numbered_.find(piece.number) != nullptr) numbered_.take(piece.number);
   if (piece.receiving != nullptr) --piece.receiving->pieces;
   undo(piece);
 }

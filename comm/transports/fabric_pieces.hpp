@@ -7,11 +7,11 @@
 #include <list>
 #include <memory>
 
+#include "comm/common/number_table.hpp"
 #include "comm/fabric/fabric_endpoint.hpp"
 #include "comm/transports/fabric_frames.hpp"
 #include "comm/transports/fabric_memory.hpp"
 #include "comm/transports/fabric_peer.hpp"
-#include "comm/transports/tag_table.hpp"
 
 namespace fastgpu::comm {
 
@@ -80,7 +80,7 @@ class FabricPieces {
   FabricBlocks staging_;
   std::list<FabricReceiving> receivings_;
   std::list<Piece> pieces_;
-  TagTable<Piece*, whole_tag> numbered_;  ///< Pieces by their number.
+  NumberTable<Piece*> numbered_;  ///< Pieces by their number.
   std::uint32_t next_number_ = 0;
   std::size_t stalled_ = 0;  ///< The number of stalled `receivings_`.
 };

@@ -41,7 +41,7 @@ void FabricPuts::send(FabricPeer& peer, Outgoing& message) {
   }
   peer.sending.add(message.tag, {&message, 0});
   if (peer.early_grants.find(message.tag) != nullptr) {
-    const MessageTag asked = peer.early_grants.tag_of(message.tag);
+    const MessageTag asked = peer.early_grants.key_of(message.tag);
     const std::vector<FabricGrant> grants = peer.early_grants.take(message.tag);
     peer.early -= grants.size();
     try {

@@ -84,7 +84,7 @@ bool FabricShorts::is_flushed(const FabricPeer& peer) const {
 bool FabricShorts::deliver(FabricPeer& from, Incoming& message) {
   if (from.arrivals.find(message.tag) == nullptr) return false;
   const std::size_t expected = message.sink.memory.size();
-  const MessageTag sent = from.arrivals.tag_of(message.tag);
+  const MessageTag sent = from.arrivals.key_of(message.tag);
   const std::vector<std::byte> bytes = from.arrivals.take(message.tag);
   unasked_.remove(cost_of_short(bytes.size()));
   from.arrived_bytes -= cost_of_short(bytes.size());

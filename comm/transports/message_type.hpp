@@ -40,6 +40,11 @@ constexpr MessageTag without_type(MessageTag tag) noexcept {
   return {has_type(tag) ? tag.value & ~kType : tag.value};
 }
 
+/// Returns the number by which a message is found among others: the type in its tag does not count.
+constexpr std::uint64_t number_of_message(MessageTag tag) noexcept {
+  return without_type(tag).value;
+}
+
 /// The tag and the length of a message, as one of two ranks knows it.
 struct MessageShape {
   MessageTag tag{};
