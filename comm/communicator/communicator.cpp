@@ -321,29 +321,31 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
 
 Communicator::ProgramKey Communicator::key_of(const Call& call,
                                               std::optional<Direction> direction) noexcept {
-  return {.kind = call.kind,
-          .bytes = call.bytes,
-          .type = direction ? call.moved : call.reduction.type,
-          .is_average = call.reduction.op == ReduceOp::average,
+  const auto type = static_cast<std::uint32_t>(direction ? call.moved : call.reduction.type);
+  const bool is_average = call.reduction.op == ReduceOp::average;
+  const std::uint32_t way = direction ? 1 + static_cast<std::uint32_t>(*direction) : 0;
+  return {.bytes = call.bytes,
           .root = call.root,
-          .direction = direction};
+          .what = static_cast<std::uint32_t>(call.kind) | type << 8 |
+                  static_cast<std::uint32_t>(is_average) << 16 | way << 24};
 }
 
 Communicator::SharedProgram Communicator::program_of(const Call& call,
                                                      std::optional<Direction> direction) {
   const ProgramKey key = key_of(call, direction);
-  last_ = {key, take_program(key, call)};
+  last_ = {key, take_program(key, call, direction)};
   return last_.program;
 }
 
 /// Returns the program, and leaves none in `last_` if it was there. A copy would have to be given
 /// up after the call, by an atomic operation, which waits until the message has left (BiasedMutex).
-Communicator::SharedProgram Communicator::take_program(const ProgramKey& key, const Call& call) {
+Communicator::SharedProgram Communicator::take_program(const ProgramKey& key, const Call& call,
+                                                       std::optional<Direction> direction) {
   if (last_.program && last_.key == key) return std::exchange(last_.program, nullptr);
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
   if (programs_.size() == kMostPrograms) programs_.clear();
-  PlannedCall planned = plan_for(call, self_, topology_, key.direction);
+  PlannedCall planned = plan_for(call, self_, topology_, direction);
   auto made = world_->engine.prepare({std::move(planned.program), planned.averaging, group_},
                                      call.reduction.type);
   programs_.emplace(key, made);
@@ -362,7 +364,7 @@ void Communicator::run(Arguments&& arguments) {
   std::uint64_t tag_base = 0;
   {
     const CommunicatorNumber::Start start(*context_, call.kind);
-    program = take_program(key, call);
+    program = take_program(key, call, {});
     call.sequence = sequence_++;
     tag_base = context_->tag_of(call.sequence);
   }

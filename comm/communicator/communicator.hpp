@@ -186,12 +186,11 @@ class Communicator {
   using Group = PreparedProgram::Group;  ///< Shared with work under way.
   using SharedProgram = std::shared_ptr<const PreparedProgram>;
   struct ProgramKey {
-    CallKind kind{};
     std::uint64_t bytes = 0;
-    ElementType type{};
-    bool is_average = false;
     Rank root{};
-    std::optional<Direction> direction{};
+    /// A byte each for the kind, the type, whether it is an average, and the direction: each call
+    /// compares them, with one look.
+    std::uint32_t what = 0;
 
     friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
   };
@@ -232,7 +231,8 @@ class Communicator {
                std::optional<Direction> direction = {});
   static ProgramKey key_of(const Call& call, std::optional<Direction> direction) noexcept;
   SharedProgram program_of(const Call& call, std::optional<Direction> direction);
-  SharedProgram take_program(const ProgramKey& key, const Call& call);
+  SharedProgram take_program(const ProgramKey& key, const Call& call,
+                             std::optional<Direction> direction);
   bool is_offloaded(const Call& call) const {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }

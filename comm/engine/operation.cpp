@@ -117,6 +117,7 @@ Sending& Operation::sending(StepIndex step) {
   sending.bytes = memory().readable(what.from);
   sending.priority = work_.priority;
   sending.is_reduced = is_reduction(work_.call.kind);
+  sending.same_messages = work_.program->same_sends[step];
   sending.note = work_.note && work_.program->carries_note[step] ? &*work_.note : nullptr;
   sending.operation = this;
   sending.step = step;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -50,6 +51,7 @@ PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_
       averaging(averaging_of_plan) {
   number_messages();
   find_what_others_read();
+  count_same_sends();
   if (program.steps.size() <= kMostInOrder) find_order();
   is_sum.resize(program.steps.size());
   if (averaging == Averaging::of_sums) find_sums();
@@ -89,6 +91,17 @@ void PreparedProgram::find_what_others_read() {
                             std::ranges::any_of(dependencies.before[i], [&](StepIndex before) {
                               return program.steps[before].kind == StepKind::send;
                             });
+}
+
+void PreparedProgram::count_same_sends() {
+  const auto key_of = [](const Part& part) {
+    return std::tuple(part.buffer, part.offset, part.count);
+  };
+  std::map<std::tuple<Buffer, std::uint64_t, std::uint64_t>, std::uint32_t> sends_of;
+  for (const Step& step : program.steps)
+    if (step.kind == StepKind::send) ++sends_of[key_of(step.from)];
+  for (const Step& step : program.steps)
+    same_sends.push_back(step.kind == StepKind::send ? sends_of[key_of(step.from)] : 0);
 }
 
 /// Receives keep the order of the program, which no rank waits in for ever; the other steps go as

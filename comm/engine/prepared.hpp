@@ -53,6 +53,8 @@ struct PreparedProgram {
   bool may_gather = false;
   /// True for a receive into a place that other ranks read before, in the same program.
   std::vector<bool> was_read_by_others;
+  /// How many sends have the same part as this one.
+  std::vector<std::uint32_t> same_sends;
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
 
@@ -64,6 +66,7 @@ struct PreparedProgram {
   void number_messages();
   void find_order();
   void find_what_others_read();
+  void count_same_sends();
   void find_sums();
 };
 

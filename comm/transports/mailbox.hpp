@@ -18,9 +18,10 @@
 namespace fastgpu::comm {
 
 enum class DescriptorKind : std::uint8_t {
-  inlined,   ///< A message whose bytes are in the descriptor, after the note if it has one.
-  eager,     ///< A message whose bytes are next in the ring of bytes, with its note if it has one.
-  offer,     ///< A message that the receiver reads in place: place, bytes, request.
+  inlined,  ///< A message whose bytes are in the descriptor, after the note if it has one.
+  eager,    ///< A message whose bytes are next in the ring of bytes, with its note if it has one.
+  offer,    ///< A message that the receiver reads in place: place, bytes, request.
+  staged,   ///< A message that has been copied for the receiver: place of the copy, bytes, request.
   announce,  ///< A message that comes through cells once the receiver wants it, unless it reads it
              ///< in place: bytes, address, request.
   wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
@@ -28,7 +29,7 @@ enum class DescriptorKind : std::uint8_t {
   join,  ///< An answer to `offer` and `announce`: the sender may copy pieces, too. The receiver's
          ///< address, request, and the number of the copy.
   join_in_heap,  ///< The same, with a place in the receiver's heap.
-  ack,           ///< The answer to `offer`, or `announce`: its bytes may change now.
+  ack,           ///< The answer to `offer`, `staged` or `announce`: its bytes may change now.
   note,          ///< A note alone, ahead of its message.
   turn           ///< Kept by the mailbox: the next descriptor is at the beginning of the ring.
 };

@@ -35,6 +35,9 @@ class MessageReader {
 
   bool is_busy() const noexcept { return !messages_.empty(); }
 
+  /// Returns whether the next bytes are in memory that is mapped here: they stay if the peer ends.
+  bool reads_mapped() const noexcept { return is_busy() && !messages_.front().from.empty(); }
+
   /// A message that its sender is to be asked to copy, too.
   struct Invitation {
     std::uint32_t request = 0;

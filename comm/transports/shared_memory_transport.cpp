@@ -13,8 +13,15 @@
 
 namespace fastgpu::comm {
 
-/// The beginning of what a rank shares; a mailbox to every other rank follows. Untouched pages cost
-/// nothing.
+namespace {
+
+/// The copies of messages that a rank makes for others: a few of the longest.
+constexpr std::size_t kStagedBytes = 8 * kStaged;
+
+}  // namespace
+
+/// The beginning of what a rank shares. A mailbox to every other rank follows, and then the copies
+/// of messages. Untouched pages cost nothing.
 struct SharedMemoryTransport::Post {
   alignas(64) std::atomic<std::uint32_t> is_asleep;
   /// 1 if this rank makes the barrier of BarrierMaker::receiver, and is registered for those of
@@ -24,8 +31,11 @@ struct SharedMemoryTransport::Post {
   std::uint64_t address_of_nonce = 0;  ///< An address in its owner's memory.
   alignas(64) RegionRow regions[kMostRegions];
 
-  static std::size_t bytes(int size) {
-    return mailboxes_at() + static_cast<std::size_t>(size) * sizeof(Mailbox);
+  static std::size_t bytes(int size) { return staged_at(size) + kStagedBytes; }
+
+  /// Returns the copies of messages that it makes for others.
+  std::span<std::byte> staged(int size) {
+    return {reinterpret_cast<std::byte*>(this) + staged_at(size), kStagedBytes};
   }
   Mailbox& mailbox_to(Rank rank) {
     auto* const first = reinterpret_cast<std::byte*>(this) + mailboxes_at();
@@ -34,7 +44,13 @@ struct SharedMemoryTransport::Post {
   }
 
  private:
-  static constexpr std::size_t mailboxes_at() { return (sizeof(Post) + 4095) / 4096 * 4096; }
+  static constexpr std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + 4095) / 4096 * 4096;
+  }
+  static constexpr std::size_t mailboxes_at() { return whole_pages(sizeof(Post)); }
+  static std::size_t staged_at(int size) {
+    return mailboxes_at() + whole_pages(static_cast<std::size_t>(size) * sizeof(Mailbox));
+  }
 };
 
 class SharedMemoryTransport::Peer {
@@ -47,13 +63,19 @@ class SharedMemoryTransport::Peer {
 
   pid_t pid() const noexcept { return pid_; }
 
-  void open(Rank self, Post& own, const SharedHeap& own_heap, TransportEvents& events,
-            UnaskedBytes& unasked) {
-    traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
-                     PeerHeap(pid_, post().regions), own_heap, events,
-                     PeerMemory(pid_, post().address_of_nonce, post().nonce), unasked,
-                     own.makes_barriers == 1 && post().makes_barriers == 1 ? BarrierMaker::receiver
-                                                                           : BarrierMaker::each);
+  void open(Rank self, int size, Post& own, StagedMessages& staged, const SharedHeap& own_heap,
+            TransportEvents& events, UnaskedBytes& unasked) {
+    const bool makes_barriers = own.makes_barriers == 1 && post().makes_barriers == 1;
+    traffic_.emplace(
+        rank_,
+        PairMemory{.out = own.mailbox_to(rank_),
+                   .in = post().mailbox_to(self),
+                   .staged = staged,
+                   .staged_by_peer = post().staged(size),
+                   .heap = own_heap,
+                   .heap_of_peer = PeerHeap(pid_, post().regions),
+                   .memory_of_peer = PeerMemory(pid_, post().address_of_nonce, post().nonce)},
+        events, unasked, makes_barriers ? BarrierMaker::receiver : BarrierMaker::each);
   }
   SharedPeer& traffic() { return *traffic_; }
 
@@ -88,9 +110,10 @@ SharedMemoryTransport::~SharedMemoryTransport() = default;
 void SharedMemoryTransport::open(TransportEvents& events, ControlChannel& control) {
   events_ = &events;
   control_ = &control;
+  staged_.emplace(post_->staged(size_), events);
   for (const auto& known : peers_) {
     if (!known) continue;
-    known->open(self_, *post_, *heap_, events, unasked_);
+    known->open(self_, size_, *post_, *staged_, *heap_, events, unasked_);
     connected_.push_back(known.get());
   }
 }
@@ -224,7 +247,7 @@ void SharedMemoryTransport::woke() {
 }
 
 bool SharedMemoryTransport::has_arrived(Rank lost) const noexcept {
-  return peer(lost).traffic().has_descriptors();
+  return peer(lost).traffic().has_left();
 }
 
 void SharedMemoryTransport::forget(Rank rank) {

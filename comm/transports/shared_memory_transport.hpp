@@ -13,6 +13,7 @@
 #include "comm/transports/control_channel.hpp"
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/shared_heap.hpp"
+#include "comm/transports/staged_messages.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/transport.hpp"
 
@@ -75,6 +76,7 @@ class SharedMemoryTransport final : public Transport {
   Mapping mapping_;
   Post* post_;  ///< The beginning of the mapping.
   std::unique_ptr<SharedHeap> heap_;
+  std::optional<StagedMessages> staged_;      ///< Absent until `open`.
   std::vector<std::unique_ptr<Peer>> peers_;  ///< The peers, by rank; null where not connected.
   std::vector<Peer*> connected_;
   UnaskedBytes unasked_;

@@ -63,7 +63,7 @@ bool SharedPeer::send_now(Outgoing& message) {
 bool SharedPeer::try_to_send(Outgoing& message) {
   if (!has_room_for(message)) return false;
   if (!is_short(message)) {
-    put_long(message);
+    if (!is_staged(message) || !put_copied(message)) put_long(message);
   } else {
     if (!put_short(message)) return false;
     events_.sent(message);
@@ -122,10 +122,32 @@ void SharedPeer::note_is_put(const Note* note) noexcept {
   count_up(*next_put_);
 }
 
+/// Returns true for a message that is copied for its receiver, if there is room.
+bool SharedPeer::is_staged(const Outgoing& message) const noexcept {
+  const bool is_for_one = !message.is_reduced && message.same_messages == 1;
+  return message.bytes.size() <= (is_for_one ? kStagedForOne : kStaged) &&
+         !own_heap_.place_of(message.bytes);
+}
+
+/// Returns false without room.
+bool SharedPeer::put_copied(Outgoing& message) {
+  const auto copy = staged_.add(message);
+  if (!copy) return false;
+  Descriptor descriptor{.kind = DescriptorKind::staged, .tag = message.tag};
+  descriptor.set({.bytes = message.bytes.size(),
+                  .offset = StagedMessages::offset_of(*copy),
+                  .request = offered_.add({.copy = copy})});
+  ++unread_copies_;
+  put(descriptor);
+  staged_.announced(*copy);
+  return true;
+}
+
 /// Puts the place of the bytes, which the receiver reads, or asks for.
 void SharedPeer::put_long(Outgoing& message) {
   Descriptor descriptor{.kind = DescriptorKind::announce, .tag = message.tag};
-  Descriptor::Terms terms{.bytes = message.bytes.size(), .request = offered_.add(&message)};
+  Descriptor::Terms terms{.bytes = message.bytes.size(),
+                          .request = offered_.add({.message = &message})};
   terms.offset = reinterpret_cast<std::uintptr_t>(message.bytes.data());
   if (const auto place = own_heap_.place_of(message.bytes)) {
     descriptor.kind = DescriptorKind::offer;
@@ -281,6 +303,7 @@ void SharedPeer::open(const Descriptor& descriptor) {
     case DescriptorKind::inlined:
     case DescriptorKind::eager:
     case DescriptorKind::offer:
+    case DescriptorKind::staged:
     case DescriptorKind::announce:
       return on_message(descriptor);
     case DescriptorKind::wanted:
@@ -329,6 +352,7 @@ void SharedPeer::begin(Incoming& message, const Descriptor& descriptor,
   check_shape({descriptor.tag, bytes_of(descriptor)}, {message.tag, message.sink.memory.size()});
   if (is_whole_in_mailbox(descriptor.kind)) return deliver(message, bytes);
   const auto terms = descriptor.terms();
+  if (descriptor.kind == DescriptorKind::staged) return read_copy(message, terms);
   if (descriptor.kind == DescriptorKind::offer && begin_reading(message, terms)) return;
   if (descriptor.kind == DescriptorKind::announce && memory_.is_readable())
     return reader_.add(message, terms.offset, terms.request);
@@ -343,6 +367,14 @@ bool SharedPeer::begin_reading(Incoming& message, const Descriptor::Terms& terms
   const auto from = mapped(terms, terms.bytes);
   if (from) reader_.add(message, *from, terms.request);
   return from.has_value();
+}
+
+void SharedPeer::read_copy(Incoming& message, const Descriptor::Terms& terms) {
+  const bool is_whole = terms.offset <= staged_by_peer_.size() &&
+                        terms.bytes <= staged_by_peer_.size() - terms.offset;
+  if (!is_whole || terms.offset % StagedMessages::kUnit != 0)
+    refuse_shared("it named a copy that it cannot have made");
+  reader_.add(message, staged_by_peer_.subspan(terms.offset, terms.bytes), terms.request);
 }
 
 /// Returns the place in the peer's heap; absent if it cannot be mapped, for want of descriptors or
@@ -363,12 +395,18 @@ void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
   if (message.moved == message.sink.memory.size()) events_.received(message);
 }
 
+/// Returns a message that has been offered or announced; null if there is none.
+Outgoing* SharedPeer::offered(std::uint32_t request) {
+  const Offered* const found = offered_.find(request);
+  return found == nullptr ? nullptr : found->message;
+}
+
 void SharedPeer::on_wanted(const Descriptor& descriptor) {
   const auto terms = descriptor.terms();
-  Outgoing** const message = offered_.find(terms.request);
+  Outgoing* const message = offered(terms.request);
   if (message == nullptr) refuse_shared("it wants a message that was not offered");
   if (joined_ && joined_->request == terms.request) joined_.reset();
-  cell_transfers_.push_back({*message, terms.number});
+  cell_transfers_.push_back({message, terms.number});
   offered_.remove(terms.request);
 }
 
@@ -386,9 +424,9 @@ void SharedPeer::on_piece(const Descriptor& descriptor) {
 
 void SharedPeer::on_join(const Descriptor& descriptor) {
   const auto terms = descriptor.terms();
-  Outgoing** const message = offered_.find(terms.request);
+  Outgoing* const message = offered(terms.request);
   if (message == nullptr) refuse_shared("it takes a message that was not offered");
-  Joined joined{.message = *message, .request = terms.request, .copy = terms.number};
+  Joined joined{.message = message, .request = terms.request, .copy = terms.number};
   if (descriptor.kind == DescriptorKind::join) {
     joined.address = terms.offset;
     joined_ = joined;
@@ -400,13 +438,17 @@ void SharedPeer::on_join(const Descriptor& descriptor) {
 
 void SharedPeer::on_ack(const Descriptor& descriptor) {
   const std::uint32_t request = descriptor.terms().request;
-  Outgoing** const message = offered_.find(request);
-  if (message == nullptr) refuse_shared("it took a message that was not offered");
+  const Offered* const found = offered_.find(request);
+  if (found == nullptr) refuse_shared("it took a message that was not offered");
   if (joined_ && joined_->request == request) joined_.reset();
-  Outgoing& done = **message;
+  const Offered done = *found;
   offered_.remove(request);
-  done.moved = done.bytes.size();
-  events_.sent(done);
+  if (done.copy) {
+    --unread_copies_;
+    return staged_.taken(*done.copy, rank_);
+  }
+  done.message->moved = done.message->bytes.size();
+  events_.sent(*done.message);
 }
 
 /// Lets the sender of a message copy pieces of it, too.
@@ -426,7 +468,7 @@ void SharedPeer::invite(const MessageReader::Invitation& invited) {
 /// Reads one piece of the oldest message.
 bool SharedPeer::read() {
   // A peer that reads a message of this rank meanwhile has enough to do.
-  if (offered_.size() == 0) {
+  if (offered_.size() == unread_copies_) {
     if (const auto invited = reader_.invite()) invite(*invited);
   }
   const MessageReader::Read read = reader_.read();
@@ -472,6 +514,8 @@ void SharedPeer::abandon() {
 
 void SharedPeer::forget_outgoing() {
   offered_ = {};
+  unread_copies_ = 0;
+  staged_.forget(rank_);
   joined_.reset();
   cell_transfers_.clear();
   unsent_.clear();

@@ -14,24 +14,37 @@
 #include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/shared_stores.hpp"
+#include "comm/transports/staged_messages.hpp"
 #include "comm/transports/tag_table.hpp"
 
 namespace fastgpu::comm {
 
+/// The memory by which a rank and a peer exchange messages.
+struct PairMemory {
+  Mailbox& out;
+  Mailbox& in;
+  StagedMessages& staged;  ///< The copies that this rank makes, for all peers.
+  std::span<const std::byte> staged_by_peer;
+  const SharedHeap& heap;
+  PeerHeap heap_of_peer;
+  PeerMemory memory_of_peer{};  ///< What the peer does not share, if the kernel may read it.
+};
+
 /// Everything of SharedMemoryTransport that concerns one pair of ranks.
 class SharedPeer {
  public:
-  /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
-  SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
-             TransportEvents& events, PeerMemory memory, UnaskedBytes& unasked,
+  /// Borrows all: what the peer shares is mapped as long as this lives.
+  SharedPeer(Rank rank, PairMemory pair, TransportEvents& events, UnaskedBytes& unasked,
              BarrierMaker barrier_maker)
       : rank_(rank),
-        out_(out),
-        in_(in),
-        heap_(std::move(heap)),
-        memory_(memory),
-        reader_(memory, in.joint_copy(), into_places_),
-        own_heap_(own_heap),
+        out_(pair.out),
+        in_(pair.in),
+        staged_(pair.staged),
+        staged_by_peer_(pair.staged_by_peer),
+        own_heap_(pair.heap),
+        heap_(std::move(pair.heap_of_peer)),
+        memory_(pair.memory_of_peer),
+        reader_(memory_, in_.joint_copy(), into_places_),
         events_(events),
         unasked_(unasked),
         barrier_maker_(barrier_maker) {}
@@ -47,6 +60,9 @@ class SharedPeer {
 
   /// Whether there is a descriptor, and room for it.
   bool has_descriptors() const noexcept { return in_.has_descriptor() && may_take(); }
+
+  /// Returns whether the peer has left something that can be read though it has ended.
+  bool has_left() const noexcept { return has_descriptors() || reader_.reads_mapped(); }
 
   /// Whether there is something to do that no descriptor announces.
   bool is_busy() const noexcept {
@@ -68,6 +84,11 @@ class SharedPeer {
     Descriptor descriptor{};
     std::vector<std::byte> bytes{};
   };
+  /// A message that the peer has not answered yet.
+  struct Offered {
+    Outgoing* message = nullptr;                 ///< Null if it has been copied.
+    std::optional<StagedMessages::Copy> copy{};  ///< Its copy. The message may be done.
+  };
   /// A message to the peer of which this rank copies pieces, too.
   struct Joined {
     Outgoing* message = nullptr;
@@ -86,12 +107,15 @@ class SharedPeer {
   bool may_take() const noexcept { return !unasked_.is_full() || is_awaited(); }
   /// Whether something must come from the peer before this rank can go on.
   bool is_awaited() const noexcept {
-    return wanted_.size() > 0 || offered_.size() > 0 || expected_.size() > 0 || is_busy();
+    return wanted_.size() > 0 || offered_.size() > unread_copies_ || expected_.size() > 0 ||
+           is_busy() || staged_.waits_for(rank_);
   }
   bool try_to_send(Outgoing& message);
   bool has_room_for(Outgoing& message);
   static bool is_short(const Outgoing& message) noexcept;
   bool put_short(Outgoing& message);
+  bool is_staged(const Outgoing& message) const noexcept;
+  bool put_copied(Outgoing& message);
   void put_long(Outgoing& message);
   void put(const Descriptor& descriptor);
   void answer(DescriptorKind kind, const Descriptor::Terms& terms);
@@ -113,6 +137,8 @@ class SharedPeer {
   void on_ack(const Descriptor& descriptor);
   void begin(Incoming& message, const Descriptor& descriptor, std::span<const std::byte> bytes);
   bool begin_reading(Incoming& message, const Descriptor::Terms& terms);
+  void read_copy(Incoming& message, const Descriptor::Terms& terms);
+  Outgoing* offered(std::uint32_t request);
   std::optional<std::span<std::byte>> mapped(const Descriptor::Terms& terms, std::uint64_t bytes);
   void keep(const Descriptor& descriptor, std::span<const std::byte> bytes);
   void deliver(Incoming& message, std::span<const std::byte> bytes);
@@ -125,13 +151,15 @@ class SharedPeer {
   Rank rank_;
   Mailbox& out_;
   Mailbox& in_;
+  StagedMessages& staged_;
+  std::span<const std::byte> staged_by_peer_;
+  const SharedHeap& own_heap_;
   PeerHeap heap_;
   PeerMemory memory_;
   SharedStores into_ring_;    ///< The stores of bytes for the peer.
   SharedStores into_places_;  ///< Those of messages, which the peer may have read.
   MessageReader reader_;
   std::optional<Joined> joined_;
-  const SharedHeap& own_heap_;
   TransportEvents& events_;
   UnaskedBytes& unasked_;
   BarrierMaker barrier_maker_;  ///< Of what is put for the peer.
@@ -139,7 +167,8 @@ class SharedPeer {
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;
   std::size_t arrived_bytes_ = 0;  ///< The bytes in `arrivals_`.
-  Numbered<Outgoing*> offered_;    ///< Offers and announcements that are not answered.
+  Numbered<Offered> offered_;      ///< Offers and announcements that are not answered.
+  std::size_t unread_copies_ = 0;  ///< The number of them that have been copied for the peer.
   Numbered<Incoming*> expected_;   ///< Messages that come through cells.
   std::deque<CellTransfer> cell_transfers_;
   std::deque<Descriptor> answers_;  ///< That the mailbox has no room for.

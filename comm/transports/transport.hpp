@@ -96,7 +96,9 @@ struct Outgoing {
   /// Higher overtakes what is under way, where the transport can do that.
   std::int32_t priority = 0;
   bool is_reduced = false;  ///< The receiver may reduce it, and does not only copy it.
-  std::size_t moved = 0;    ///< Bytes on their way, kept by the transport.
+  /// How many messages of the same call have the same bytes, to this and other ranks.
+  std::uint32_t same_messages = 1;
+  std::size_t moved = 0;  ///< Bytes on their way, kept by the transport.
 };
 
 /// One message that this rank awaits, of exactly as many bytes as its sink has. Borrowed until

@@ -69,8 +69,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto& [out, in] = *boxes;
   Nobody nobody;
   comm::UnaskedBytes unasked;
-  comm::SharedPeer peer({1}, out, in, comm::PeerHeap(::getpid(), table), own_heap, nobody,
-                        comm::PeerMemory(), unasked, comm::BarrierMaker::each);
+  static std::array<std::byte, 4 * comm::StagedMessages::kUnit> copies;
+  comm::StagedMessages staged(copies, nobody);
+  comm::SharedPeer peer({1},
+                        {.out = out,
+                         .in = in,
+                         .staged = staged,
+                         .staged_by_peer = copies,
+                         .heap = own_heap,
+                         .heap_of_peer = comm::PeerHeap(::getpid(), table)},
+                        nobody, unasked, comm::BarrierMaker::each);
   const Messages messages(peer);
   const auto bytes = std::as_bytes(std::span(data, size));
   try_to_connect(bytes);

@@ -84,6 +84,7 @@ std::vector<Seed> descriptors() {
   add({.kind = DescriptorKind::inlined, .note = NoteForm::whole, .length = 8, .tag = {1}}, {});
   add({.kind = DescriptorKind::eager, .tag = {1}}, {.bytes = 40});
   add({.kind = DescriptorKind::offer, .tag = {2}}, {.bytes = 12'000, .offset = 4, .generation = 1});
+  add({.kind = DescriptorKind::staged, .tag = {2}}, {.bytes = 12'000, .offset = 16 << 10});
   add({.kind = DescriptorKind::announce, .tag = {3}}, {.bytes = 160'000, .request = 1});
   add({.kind = DescriptorKind::piece}, {.bytes = kCellBytes});
   add({.kind = DescriptorKind::wanted}, {.request = 1});

@@ -140,6 +140,18 @@ TEST_CASE("a rank that dies ends the call of the others with its name") {
   CHECK(mentions(e, "rank 1"));
 }
 
+TEST_CASE("what a rank has copied for others arrives though the rank has left") {
+  auto ranks = communicators_in_process(3, 5s);
+  std::vector<std::byte> sent(300'000, std::byte{7});
+  ranks[0].broadcast(sent, {0});  // It waits for nobody.
+  ranks.erase(ranks.begin());
+  for (Communicator& other : ranks) {
+    std::vector<std::byte> received(sent.size());
+    other.broadcast(received, {0});
+    CHECK(received == sent);
+  }
+}
+
 TEST_CASE("a collective that a second thread begins meanwhile is refused, and has not begun") {
   CommunicatorNumber context(nullptr, 0, 0);
   const auto begin = [&] { const CommunicatorNumber::Start start(context, CallKind::barrier); };

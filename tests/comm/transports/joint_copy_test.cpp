@@ -39,11 +39,19 @@ struct JoiningSide {
   SharedHeap heap{table};
   test::TransportReports reports;
   UnaskedBytes unasked;
+  StagedMessages staged{{}, reports};
   SharedPeer peer;
 
   JoiningSide(Rank other, Mailbox& out, Mailbox& in, PeerMemory memory)
-      : peer(other, out, in, PeerHeap(::getpid(), table), heap, reports, memory, unasked,
-             BarrierMaker::each) {}
+      : peer(other,
+             {.out = out,
+              .in = in,
+              .staged = staged,
+              .staged_by_peer = {},
+              .heap = heap,
+              .heap_of_peer = PeerHeap(::getpid(), table),
+              .memory_of_peer = memory},
+             reports, unasked, BarrierMaker::each) {}
 };
 
 /// A message that is under way from rank 0 to rank 1.

@@ -27,13 +27,16 @@ struct Announced {
   SharedHeap heap{table};
   test::TransportReports reports;
   UnaskedBytes unasked;
+  StagedMessages staged{{}, reports};
   SharedPeer peer{Rank{1},
-                  *out,
-                  *in,
-                  PeerHeap(::getpid(), table),
-                  heap,
+                  {.out = *out,
+                   .in = *in,
+                   .staged = staged,
+                   .staged_by_peer = {},
+                   .heap = heap,
+                   .heap_of_peer = PeerHeap(::getpid(), table),
+                   .memory_of_peer = test::own_memory()},
                   reports,
-                  test::own_memory(),
                   unasked,
                   BarrierMaker::each};
 

@@ -18,6 +18,8 @@
 namespace fastgpu::comm {
 namespace {
 
+constexpr std::size_t kStagedUnits = 4;
+
 /// One rank's side of a pair, and both mailboxes for a test that plays the other.
 struct PeerPair {
   std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
@@ -28,11 +30,19 @@ struct PeerPair {
   SharedHeap own_heap{own_table};
   test::TransportReports reports;
   UnaskedBytes unasked;
-  SharedPeer peer;
-
-  PeerPair()
-      : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, reports, PeerMemory(),
-             unasked, BarrierMaker::each) {}
+  std::vector<std::byte> copies = std::vector<std::byte>(kStagedUnits * StagedMessages::kUnit);
+  std::vector<std::byte> copies_of_other = copies;
+  StagedMessages staged{copies, reports};
+  SharedPeer peer{Rank{1},
+                  {.out = *out,
+                   .in = *in,
+                   .staged = staged,
+                   .staged_by_peer = copies_of_other,
+                   .heap = own_heap,
+                   .heap_of_peer = PeerHeap(::getpid(), table)},
+                  reports,
+                  unasked,
+                  BarrierMaker::each};
 
   void put(DescriptorKind kind, std::uint64_t tag, const Descriptor::Terms& terms) const {
     Descriptor descriptor{.kind = kind, .tag = {tag}};
@@ -67,6 +77,7 @@ TEST_CASE("descriptors that make no sense are refused") {
   CHECK(refusal(DescriptorKind::wanted, {.request = 3}) ==
         "it wants a message that was not offered");
   CHECK(refusal(DescriptorKind::ack, {.request = 3}) == "it took a message that was not offered");
+  CHECK(refusal(DescriptorKind::join, {.request = 3}) == "it takes a message that was not offered");
   CHECK(refusal(DescriptorKind::piece, {.bytes = 8, .number = 3}) ==
         "it sent a piece of no message");
 }
@@ -201,7 +212,7 @@ TEST_CASE("notes that count on take no room, and come as they were") {
 
 TEST_CASE("the note of a long message goes ahead of it") {
   PeerPair pair;
-  const std::vector<std::byte> bytes(kEagerCopied + 1);
+  const std::vector<std::byte> bytes(kStagedForOne + 1);
   Note note{};
   note[0] = std::byte{9};
   Outgoing message{.tag = {1}, .bytes = bytes, .note = &note};
@@ -211,6 +222,101 @@ TEST_CASE("the note of a long message goes ahead of it") {
   CHECK(ahead->kind == DescriptorKind::note);
   CHECK(ahead->body[0] == std::byte{9});
   CHECK(test::taken_from(*pair.out)->kind == DescriptorKind::announce);
+}
+
+TEST_CASE(
+    "a message that is copied for its receiver is done at once, and its copy once it is read") {
+  PeerPair pair;
+  const std::vector<std::byte> bytes(kStagedForOne, std::byte{7});
+  std::vector<Outgoing> messages(kStagedUnits + 1, Outgoing{.bytes = bytes});
+  for (Outgoing& message : messages)
+    pair.peer.send(message);
+  CHECK(pair.reports.sent_messages == int{kStagedUnits});
+  for (std::uint64_t i = 0; i < kStagedUnits; ++i) {
+    const auto put = test::taken_from(*pair.out);
+    REQUIRE(put);
+    CHECK(put->kind == DescriptorKind::staged);
+    CHECK(put->terms().bytes == bytes.size());
+    CHECK(put->terms().offset == i * StagedMessages::kUnit);
+  }
+  CHECK(std::ranges::count(pair.copies, std::byte{7}) == std::ssize(pair.copies));
+  CHECK(test::taken_from(*pair.out)->kind == DescriptorKind::announce);  // Without room.
+  pair.put(DescriptorKind::ack, 0, {.request = 1});
+  pair.progress();
+  CHECK(pair.reports.sent_messages == int{kStagedUnits});
+  Outgoing next{.bytes = bytes};
+  pair.peer.send(next);
+  const auto put = test::taken_from(*pair.out);
+  REQUIRE(put);
+  CHECK(put->kind == DescriptorKind::staged);
+  CHECK(put->terms().offset == StagedMessages::kUnit);
+}
+
+TEST_CASE("a copy is not asked for in another way, and is taken once") {
+  for (const DescriptorKind kind :
+       {DescriptorKind::wanted, DescriptorKind::join, DescriptorKind::join_in_heap}) {
+    PeerPair pair;
+    const std::vector<std::byte> bytes(kStagedForOne);
+    Outgoing message{.bytes = bytes};
+    pair.peer.send(message);
+    pair.put(kind, 0, {.request = 0});
+    CHECK(pair.refusal().find("a message that was not offered") != std::string::npos);
+  }
+  PeerPair pair;
+  const std::vector<std::byte> bytes(kStagedForOne);
+  Outgoing message{.bytes = bytes};
+  pair.peer.send(message);
+  pair.put(DescriptorKind::ack, 0, {.request = 0});
+  pair.put(DescriptorKind::ack, 0, {.request = 0});
+  CHECK(pair.refusal() == "it took a message that was not offered");
+}
+
+TEST_CASE("a copy that the peer has made is received, or reduced, where it is") {
+  PeerPair pair;
+  std::vector<float> sum(StagedMessages::kUnit / sizeof(float), 1.0F);
+  std::vector<float> copied(sum.size());
+  const auto of_other = std::span(reinterpret_cast<float*>(pair.copies_of_other.data()),
+                                  pair.copies_of_other.size() / sizeof(float));
+  std::ranges::fill(of_other, 2.0F);
+  Incoming added{.tag = {1}, .sink = {std::as_writable_bytes(std::span(sum))}};
+  added.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
+  Incoming taken{.tag = {2}, .sink = {std::as_writable_bytes(std::span(copied))}};
+  pair.peer.receive(added);
+  for (const std::uint64_t tag : {1, 2})
+    pair.put(DescriptorKind::staged, tag,
+             {.bytes = StagedMessages::kUnit,
+              .offset = tag * StagedMessages::kUnit,
+              .request = static_cast<std::uint32_t>(tag)});
+  pair.progress();
+  CHECK(pair.reports.received_messages == 1);
+  pair.peer.receive(taken);  // One that has come before.
+  CHECK(pair.peer.has_left());
+  pair.progress();
+  CHECK_FALSE(pair.peer.has_left());
+  CHECK(pair.reports.received_messages == 2);
+  CHECK(std::ranges::count(sum, 3.0F) == std::ssize(sum));
+  CHECK(std::ranges::count(copied, 2.0F) == std::ssize(copied));
+  for (const std::uint32_t request : {1U, 2U}) {
+    const auto answer = test::taken_from(*pair.out);
+    REQUIRE(answer);
+    CHECK(answer->kind == DescriptorKind::ack);
+    CHECK(answer->terms().request == request);
+  }
+}
+
+TEST_CASE("copies beyond what the peer shares, or at places where none begins, are refused") {
+  const std::uint64_t all = kStagedUnits * StagedMessages::kUnit;
+  for (const Descriptor::Terms terms :
+       {Descriptor::Terms{.bytes = all + 4}, Descriptor::Terms{.bytes = 4, .offset = all},
+        Descriptor::Terms{.bytes = 4, .offset = UINT64_MAX - StagedMessages::kUnit + 1},
+        Descriptor::Terms{.bytes = 4, .offset = 4}}) {
+    PeerPair pair;
+    std::vector<std::byte> data(terms.bytes);
+    Incoming message{.tag = {1}, .sink = {data}};
+    pair.peer.receive(message);
+    pair.put(DescriptorKind::staged, 1, terms);
+    CHECK(pair.refusal() == "it named a copy that it cannot have made");
+  }
 }
 
 TEST_CASE("what is offered and cannot be mapped comes through cells") {
@@ -315,7 +421,7 @@ TEST_CASE("random descriptors never do more than be refused") {
     }
     try {
       for (int i = 0; i < 20; ++i) {
-        Descriptor descriptor{.kind = DescriptorKind(random() % 9),
+        Descriptor descriptor{.kind = DescriptorKind(random() % 12),
                               .note = NoteForm(random() % 4),
                               .length = static_cast<std::uint16_t>(random() % 60),
                               .tag = {random() % 5}};
