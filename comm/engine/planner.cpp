@@ -230,8 +230,12 @@ class Planner {
     return {.pieces = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMostPieces))};
   }
 
-  /// Returns the pieces of a block that no rank passes on, which is read as a whole within a host.
-  Cut cut_of_block() const { return is_inside_ ? Cut{} : cut(call_.bytes); }
+  /// Returns the pieces of a block that no rank passes on. Within a machine it moves as a whole:
+  /// over TCP its receiver asks for each piece, and the cores that send the questions are those
+  /// that move the bytes.
+  Cut cut_of_block() const {
+    return is_inside_ || topology_.is_one_machine ? Cut{} : cut(call_.bytes);
+  }
 
   const Call& call_;
   Rank self_;

@@ -70,21 +70,30 @@ TEST_CASE("ranks of one machine exchange directly, whatever is not short") {
     CHECK(all_reduce_plan(all_reduce_of(bytes), filled_nodes(8, 8)).algorithm == Algorithm::direct);
 }
 
+/// Returns the number of steps of rank 0 where ranks share no memory, and may be on one machine.
+std::size_t steps_of_separate(CallKind kind, std::uint64_t block, int ranks, bool is_one_machine) {
+  Topology topology = filled_nodes(ranks, 1);
+  topology.is_one_machine = is_one_machine;
+  Call call = all_reduce_of(block);
+  call.kind = kind;
+  if (kind == CallKind::reduce_scatter) call.bytes *= static_cast<std::uint64_t>(ranks);
+  return plan_for(call, Rank{0}, topology, std::nullopt).program.steps.size();
+}
+
+TEST_CASE("ranks of one machine that share no memory exchange long blocks as wholes") {
+  for (const CallKind kind : {CallKind::all_gather, CallKind::all_to_all}) {
+    CHECK(steps_of_separate(kind, 4 << 20, 4, true) == 1 + 2 * 3);
+    CHECK(steps_of_separate(kind, 4 << 20, 4, false) == 1 + 16 * 2 * 3);
+  }
+}
+
 TEST_CASE("ranks of one machine that share no memory exchange short blocks in few messages") {
-  const auto steps = [](CallKind kind, std::uint64_t block, int ranks, bool is_one_machine) {
-    Topology topology = filled_nodes(ranks, 1);
-    topology.is_one_machine = is_one_machine;
-    Call call = all_reduce_of(block);
-    call.kind = kind;
-    if (kind == CallKind::reduce_scatter) call.bytes *= static_cast<std::uint64_t>(ranks);
-    return plan_for(call, Rank{0}, topology, std::nullopt).program.steps.size();
-  };
-  CHECK(steps(CallKind::all_gather, 8, 4, true) == 1 + 2 * 2);
-  CHECK(steps(CallKind::all_gather, 8, 4, false) == 1 + 2 * 3);
-  CHECK(steps(CallKind::all_gather, 64 << 10, 8, true) == 1 + 2 * 3);
-  CHECK(steps(CallKind::all_gather, (64 << 10) + 4, 8, true) == 1 + 2 * 7);
-  CHECK(steps(CallKind::reduce_scatter, 8, 8, true) == 2 + 2 * 3);
-  CHECK(steps(CallKind::reduce_scatter, 8, 8, false) == 1 + 2 * 7);
+  CHECK(steps_of_separate(CallKind::all_gather, 8, 4, true) == 1 + 2 * 2);
+  CHECK(steps_of_separate(CallKind::all_gather, 8, 4, false) == 1 + 2 * 3);
+  CHECK(steps_of_separate(CallKind::all_gather, 64 << 10, 8, true) == 1 + 2 * 3);
+  CHECK(steps_of_separate(CallKind::all_gather, (64 << 10) + 4, 8, true) == 1 + 2 * 7);
+  CHECK(steps_of_separate(CallKind::reduce_scatter, 8, 8, true) == 2 + 2 * 3);
+  CHECK(steps_of_separate(CallKind::reduce_scatter, 8, 8, false) == 1 + 2 * 7);
 }
 
 TEST_CASE("two or four ranks exchange more at once than others, in as few steps as slices") {
