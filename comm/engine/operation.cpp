@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "comm/kernels/copy.hpp"
+
 namespace fastgpu::comm {
 
 std::string describe(const Work& work) {
@@ -32,8 +34,12 @@ std::span<const std::byte> StepMemory::readable(const Part& part) const {
 }
 
 void StepMemory::run(const Step& step) const {
+  // Own blocks are a part of what the call moves through the caches.
+  if (step.kind == StepKind::copy)
+    return copy_bytes(bytes(step.to), readable(step.from),
+                      input_.size() + writable(step.to.buffer).size());
   MessageSink sink{.memory = bytes(step.to)};
-  if (step.kind == StepKind::reduce) sink.reduction = reduction_;
+  sink.reduction = reduction_;
   sink.take(0, readable(step.from));
 }
 

@@ -47,7 +47,7 @@ enum class NoteForm : std::uint8_t {
 struct Descriptor {
   static constexpr std::size_t kHead = 16;
   static constexpr std::size_t kBody = 112;
-  static constexpr std::size_t kStep = 16;
+  static constexpr std::size_t kStep = 8;
 
   DescriptorKind kind = DescriptorKind::inlined;
   NoteForm note = NoteForm::none;  ///< A peer could write other values than these.
@@ -127,14 +127,15 @@ class Mailbox {
 
  private:
   /// The length of the ring of descriptors, in Descriptor::kStep: a part of a core's first cache.
-  static constexpr std::uint64_t kSteps = 512;
+  static constexpr std::uint64_t kSteps = 1024;
+  static constexpr std::uint64_t kHeadSteps = Descriptor::kHead / Descriptor::kStep;
   static constexpr std::uint64_t kMostSteps = sizeof(Descriptor) / Descriptor::kStep;
   /// The most steps that a descriptor takes: its own, the end of the ring if it does not fit there,
   /// and the head of the next.
   static constexpr std::uint64_t kMostTaken = 2 * kMostSteps + 1;
   /// How far ahead the sender asks for memory to write to: it takes as long to come as a few
   /// descriptors take.
-  static constexpr std::uint64_t kStepsAhead = 16;
+  static constexpr std::uint64_t kStepsAhead = 32;
   static constexpr std::uint64_t kRing = 128 << 10;
 
   /// Positions since the beginning: steps of descriptors, bytes, and cells.
@@ -149,7 +150,7 @@ class Mailbox {
   static std::uint64_t steps_left(std::uint64_t step) noexcept { return kSteps - step % kSteps; }
   /// Returns the steps of a descriptor with a body of so many bytes.
   static std::uint64_t steps_with(std::size_t body) noexcept {
-    return 1 + (body + Descriptor::kStep - 1) / Descriptor::kStep;
+    return kHeadSteps + (body + Descriptor::kStep - 1) / Descriptor::kStep;
   }
   std::atomic_ref<std::uint32_t> is_put(std::uint64_t step) const noexcept;
   std::byte* begin_put(std::uint64_t steps) noexcept;
@@ -277,32 +278,34 @@ inline bool Mailbox::has_descriptor() const noexcept {
   return is_put(receiver_.steps).load(std::memory_order_seq_cst) != 0;
 }
 
-/// Copies so many steps. Most bodies have one or two, for which a call or a string instruction
+/// Copies so many steps. Most bodies have four at most, for which a call or a string instruction
 /// takes longer than the copy.
 inline void Mailbox::copy_body(std::byte* into, const std::byte* from,
                                std::uint64_t steps) noexcept {
   constexpr std::size_t kStep = Descriptor::kStep;
-  if (steps > 2) {
+  if (steps > 4) {
     std::memcpy(into, from, steps * kStep);
-  } else if (steps > 0) {
-    std::memcpy(into, from, kStep);
-    if (steps == 2) std::memcpy(into + kStep, from + kStep, kStep);
+    return;
   }
+  if (steps >= 2) std::memcpy(into, from, 2 * kStep);
+  if (steps == 4) std::memcpy(into + 2 * kStep, from + 2 * kStep, 2 * kStep);
+  if (steps % 2 == 1) std::memcpy(into + (steps - 1) * kStep, from + (steps - 1) * kStep, kStep);
 }
 
 inline bool Mailbox::take(Descriptor& into) noexcept {
   if (!has_descriptor()) return false;
   const std::byte* const from = place(receiver_.steps);
-  std::memcpy(reinterpret_cast<std::byte*>(&into), from, Descriptor::kHead);
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
   const std::uint64_t left = steps_left(receiver_.steps);
+  const bool is_end = left < kHeadSteps;  // No descriptor has room there.
+  if (!is_end) std::memcpy(reinterpret_cast<std::byte*>(&into), from, Descriptor::kHead);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
   // A peer could say that a descriptor is longer than the ring, or that the ring has none.
-  if (into.kind == DescriptorKind::turn && left < kSteps) {
+  if (is_end || (into.kind == DescriptorKind::turn && left < kSteps)) {
     drop_steps(left);
     return take(into);
   }
   const std::uint64_t steps = std::min(steps_with(into.used_body()), left);
-  copy_body(into.body, from + Descriptor::kHead, steps - 1);
+  copy_body(into.body, from + Descriptor::kHead, steps - kHeadSteps);
   drop_steps(steps);
   return true;
 }

@@ -56,7 +56,7 @@ void SharedPeer::send(Outgoing& message) {
 }
 
 bool SharedPeer::send_now(Outgoing& message) {
-  return unsent_.empty() && is_short(message) && has_room_for(message) && put_short(message);
+  return unsent_.empty() && is_short(message) && may_put() && put_short(message);
 }
 
 /// Returns false if there is not enough room now.
@@ -73,7 +73,7 @@ bool SharedPeer::try_to_send(Outgoing& message) {
 
 /// Returns whether a descriptor may be put. The note of a long message goes ahead.
 bool SharedPeer::has_room_for(Outgoing& message) {
-  if (!answers_.empty() || !out_.has_room()) return false;
+  if (!may_put()) return false;
   if (message.note == nullptr || is_short(message)) return true;
   Descriptor descriptor{.kind = DescriptorKind::note, .tag = message.tag};
   copy_note(descriptor, *message.note);

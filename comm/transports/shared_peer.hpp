@@ -110,6 +110,7 @@ class SharedPeer {
     return wanted_.size() > 0 || offered_.size() > unread_copies_ || expected_.size() > 0 ||
            is_busy() || staged_.waits_for(rank_);
   }
+  bool may_put() noexcept { return answers_.empty() && out_.has_room(); }
   bool try_to_send(Outgoing& message);
   bool has_room_for(Outgoing& message);
   static bool is_short(const Outgoing& message) noexcept;

@@ -346,6 +346,25 @@ TEST_CASE("a reduce-scatter leaves each rank its block of the reduction") {
   }
 }
 
+TEST_CASE("blocks that are too long for the caches arrive whole, the own one, too") {
+  constexpr std::size_t kBlock = (std::size_t{2} << 20) + 3;
+  constexpr std::size_t kSize = 3;
+  for (const SharedMemory shared_memory : kBoth) {
+    auto ranks = communicators_in_process(kSize, 20s, shared_memory);
+    const auto inputs = contributions<std::int8_t>(kSize, kBlock * kSize);
+    std::vector<std::vector<std::int8_t>> results(kSize, std::vector<std::int8_t>(kBlock * kSize));
+    run_ranks(ranks, [&](Communicator& comm) {
+      const std::size_t r = index(comm.rank());
+      comm.all_to_all(std::as_bytes(std::span(inputs[r])),
+                      std::as_writable_bytes(std::span(results[r])));
+    });
+    for (std::size_t to = 0; to < kSize; ++to)
+      for (std::size_t from = 0; from < kSize; ++from)
+        CHECK(std::ranges::equal(std::span(results[to]).subspan(from * kBlock, kBlock),
+                                 std::span(inputs[from]).subspan(to * kBlock, kBlock)));
+  }
+}
+
 TEST_CASE("in an all-to-all every rank gets its block of every other") {
   for (const SharedMemory shared_memory : kBoth) {
     for (int size = 1; size <= kMostTestedRanks; ++size) {
