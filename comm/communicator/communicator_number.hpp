@@ -75,7 +75,7 @@ class CommunicatorNumber {
   std::uint64_t tag_of(std::uint64_t sequence) noexcept {
     const std::uint64_t call = begin_ + sequence;
     end_ = std::max(end_, call + 1);
-    return std::uint64_t{number_} << kCommunicatorShift | call % kSequences << 28;
+    return std::uint64_t{number_} << kCommunicatorShift | call % kSequences << kCallShift;
   }
 
   /// Held while a thread gives a call its place in the order of calls: one thread at a time.

@@ -34,10 +34,10 @@ std::span<const std::byte> StepMemory::readable(const Part& part) const {
 }
 
 void StepMemory::run(const Step& step) const {
-  // Own blocks are a part of what the call moves through the caches.
+  // An own block is a part of what goes through the caches in the call: all that is written was
+  // read before.
   if (step.kind == StepKind::copy)
-    return copy_bytes(bytes(step.to), readable(step.from),
-                      input_.size() + writable(step.to.buffer).size());
+    return copy_bytes(bytes(step.to), readable(step.from), 2 * writable(step.to.buffer).size());
   MessageSink sink{.memory = bytes(step.to)};
   sink.reduction = reduction_;
   sink.take(0, readable(step.from));

@@ -30,7 +30,7 @@ Error broken_since(const Error& failure) {
 }
 
 std::uint64_t call_number(MessageTag tag) {
-  return tag.value >> 28;
+  return tag.value >> kCallShift;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "comm/transports/joint_copy.hpp"
+#include "comm/transports/message_type.hpp"
 #include "comm/transports/shared_stores.hpp"
 #include "comm/transports/transport.hpp"
 
@@ -73,6 +74,7 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == Descriptor::kHead + Descriptor::kBody);
 static_assert(offsetof(Descriptor, body) == Descriptor::kHead);
+static_assert(offsetof(Descriptor, tag) == Descriptor::kStep);
 
 /// The longest message that goes by the ring of bytes.
 constexpr std::size_t kEagerBytes = 32 << 10;
@@ -128,7 +130,6 @@ class Mailbox {
  private:
   /// The length of the ring of descriptors, in Descriptor::kStep: a part of a core's first cache.
   static constexpr std::uint64_t kSteps = 1024;
-  static constexpr std::uint64_t kHeadSteps = Descriptor::kHead / Descriptor::kStep;
   static constexpr std::uint64_t kMostSteps = sizeof(Descriptor) / Descriptor::kStep;
   /// The most steps that a descriptor takes: its own, the end of the ring if it does not fit there,
   /// and the head of the next.
@@ -138,24 +139,40 @@ class Mailbox {
   static constexpr std::uint64_t kStepsAhead = 32;
   static constexpr std::uint64_t kRing = 128 << 10;
 
+  /// Added in the ring to the form of a note: the tag is that of the descriptor before, of the next
+  /// call, and is left out. So are most of those in a stream of short messages.
+  static constexpr std::uint8_t kNextTag = 0x80;
+
   /// Positions since the beginning: steps of descriptors, bytes, and cells.
   struct Position {
     std::uint64_t steps = 0;
     std::uint64_t bytes = 0;
     std::uint64_t cells = 0;
+    MessageTag tag{};  ///< The tag of the last descriptor.
   };
 
   static void copy_body(std::byte* into, const std::byte* from, std::uint64_t steps) noexcept;
   std::byte* place(std::uint64_t step) const noexcept { return steps_[step % kSteps]; }
   static std::uint64_t steps_left(std::uint64_t step) noexcept { return kSteps - step % kSteps; }
-  /// Returns the steps of a descriptor with a body of so many bytes.
-  static std::uint64_t steps_with(std::size_t body) noexcept {
-    return kHeadSteps + (body + Descriptor::kStep - 1) / Descriptor::kStep;
+  static MessageTag next_tag(MessageTag tag) noexcept {
+    return {tag.value + (std::uint64_t{1} << kCallShift)};
+  }
+  /// Returns the bytes of a head. Those before the tag have one step.
+  static std::size_t head_with(bool has_next_tag) noexcept {
+    return has_next_tag ? offsetof(Descriptor, tag) : Descriptor::kHead;
+  }
+  /// Returns the steps of a head and a body of so many bytes.
+  static std::uint64_t steps_with(std::size_t head, std::size_t body) noexcept {
+    return (head + body + Descriptor::kStep - 1) / Descriptor::kStep;
   }
   std::atomic_ref<std::uint32_t> is_put(std::uint64_t step) const noexcept;
-  std::byte* begin_put(std::uint64_t steps) noexcept;
-  static void write_head(std::byte* into, DescriptorKind kind, NoteForm note, std::size_t length,
-                         MessageTag tag) noexcept;
+  /// A place in the ring for a descriptor whose head has been written there.
+  struct Begun {
+    std::byte* body = nullptr;
+    std::uint64_t steps = 0;
+  };
+  Begun begin_put(DescriptorKind kind, NoteForm note, std::size_t length, MessageTag tag,
+                  std::size_t body) noexcept;
   void publish(std::uint64_t steps, BarrierMaker maker) noexcept;
   void ask_ahead() const noexcept;
   void drop_steps(std::uint64_t steps) noexcept;
@@ -228,50 +245,46 @@ inline void Mailbox::ask_ahead() const noexcept {
 #endif
 }
 
-/// Returns where a descriptor of so many steps is to be written.
-inline std::byte* Mailbox::begin_put(std::uint64_t steps) noexcept {
+/// Writes the head but for `is_put`.
+inline Mailbox::Begun Mailbox::begin_put(DescriptorKind kind, NoteForm note, std::size_t length,
+                                         MessageTag tag, std::size_t body) noexcept {
   assert(has_room());
   ask_ahead();
+  const bool has_next_tag = tag == next_tag(sender_.tag);
+  const std::size_t head = head_with(has_next_tag);
+  const std::uint64_t steps = steps_with(head, body);
+  sender_.tag = tag;
   if (const std::uint64_t left = steps_left(sender_.steps); steps > left) {
     place(sender_.steps)[offsetof(Descriptor, kind)] = static_cast<std::byte>(DescriptorKind::turn);
     publish(left, BarrierMaker::receiver);
   }
-  return place(sender_.steps);
-}
-
-/// Writes all but `is_put`.
-inline void Mailbox::write_head(std::byte* into, DescriptorKind kind, NoteForm note,
-                                std::size_t length, MessageTag tag) noexcept {
+  std::byte* const into = place(sender_.steps);
   const auto short_length = static_cast<std::uint16_t>(length);
   into[offsetof(Descriptor, kind)] = static_cast<std::byte>(kind);
-  into[offsetof(Descriptor, note)] = static_cast<std::byte>(note);
+  into[offsetof(Descriptor, note)] =
+      static_cast<std::byte>(static_cast<std::uint8_t>(note) | (has_next_tag ? kNextTag : 0));
   std::memcpy(into + offsetof(Descriptor, length), &short_length, sizeof(short_length));
-  std::memcpy(into + offsetof(Descriptor, tag), &tag, sizeof(tag));
+  if (!has_next_tag) std::memcpy(into + offsetof(Descriptor, tag), &tag, sizeof(tag));
+  return {into + head, steps};
 }
 
 inline void Mailbox::put(const Descriptor& descriptor, BarrierMaker maker) noexcept {
   const std::size_t body = descriptor.used_body();
-  const std::uint64_t steps = steps_with(body);
-  std::byte* const into = begin_put(steps);
-  write_head(into, descriptor.kind, descriptor.note, descriptor.length, descriptor.tag);
-  std::memcpy(into + Descriptor::kHead, descriptor.body, body);
-  publish(steps, maker);
+  const Begun begun =
+      begin_put(descriptor.kind, descriptor.note, descriptor.length, descriptor.tag, body);
+  std::memcpy(begun.body, descriptor.body, body);
+  publish(begun.steps, maker);
 }
 
 /// Uses no Descriptor in between: to set its body to zeros takes as long as all the rest.
 inline void Mailbox::put_inlined(MessageTag tag, NoteForm form, const Note* note,
                                  std::span<const std::byte> bytes, BarrierMaker maker) noexcept {
   const std::size_t of_note = form == NoteForm::whole ? kNoteBytes : 0;
-  const std::uint64_t steps = steps_with(of_note + bytes.size());
-  std::byte* into = begin_put(steps);
-  write_head(into, DescriptorKind::inlined, form, bytes.size(), tag);
-  into += Descriptor::kHead;
-  if (of_note > 0) {
-    std::memcpy(into, note->data(), kNoteBytes);
-    into += kNoteBytes;
-  }
-  if (!bytes.empty()) std::memcpy(into, bytes.data(), bytes.size());
-  publish(steps, maker);
+  const Begun begun =
+      begin_put(DescriptorKind::inlined, form, bytes.size(), tag, of_note + bytes.size());
+  if (of_note > 0) std::memcpy(begun.body, note->data(), kNoteBytes);
+  if (!bytes.empty()) std::memcpy(begun.body + of_note, bytes.data(), bytes.size());
+  publish(begun.steps, maker);
 }
 
 inline bool Mailbox::has_descriptor() const noexcept {
@@ -296,16 +309,23 @@ inline bool Mailbox::take(Descriptor& into) noexcept {
   if (!has_descriptor()) return false;
   const std::byte* const from = place(receiver_.steps);
   const std::uint64_t left = steps_left(receiver_.steps);
-  const bool is_end = left < kHeadSteps;  // No descriptor has room there.
-  if (!is_end) std::memcpy(reinterpret_cast<std::byte*>(&into), from, Descriptor::kHead);
+  std::memcpy(reinterpret_cast<std::byte*>(&into), from, Descriptor::kStep);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
+  const auto note = static_cast<std::uint8_t>(into.note);
+  const bool has_next_tag = (note & kNextTag) != 0;
+  const std::size_t head = head_with(has_next_tag);
   // A peer could say that a descriptor is longer than the ring, or that the ring has none.
-  if (is_end || (into.kind == DescriptorKind::turn && left < kSteps)) {
+  const bool is_at_end = left * Descriptor::kStep < head;
+  if (is_at_end || (into.kind == DescriptorKind::turn && left < kSteps)) {
     drop_steps(left);
     return take(into);
   }
-  const std::uint64_t steps = std::min(steps_with(into.used_body()), left);
-  copy_body(into.body, from + Descriptor::kHead, steps - kHeadSteps);
+  into.note = static_cast<NoteForm>(note & ~kNextTag);
+  into.tag = next_tag(receiver_.tag);
+  if (!has_next_tag) std::memcpy(&into.tag, from + offsetof(Descriptor, tag), sizeof(into.tag));
+  receiver_.tag = into.tag;
+  const std::uint64_t steps = std::min(steps_with(head, into.used_body()), left);
+  copy_body(into.body, from + head, steps - head / Descriptor::kStep);
   drop_steps(steps);
   return true;
 }

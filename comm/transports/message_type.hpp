@@ -14,6 +14,9 @@ namespace fastgpu::comm {
 /// The number of bits below the lane in a tag: the message's number on its lane.
 constexpr int kChannelBits = 20;
 
+/// The number of bits below the call's number in a tag.
+constexpr int kCallShift = kChannelBits + 8;
+
 /// The first of the lanes of messages between two ranks, which no collective uses: one for each
 /// type.
 constexpr std::uint8_t kMessageLane = 248;
