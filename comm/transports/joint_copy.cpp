@@ -13,10 +13,12 @@ constexpr std::size_t kWantedPieces = 8;
 
 constexpr std::uint64_t kClosed = UINT32_MAX;
 
+/// Returns one half of a message that is shorter than two pieces.
 std::size_t size_of_pieces(std::size_t bytes) noexcept {
   constexpr std::size_t kPage = 4096;
-  const std::size_t wanted = (bytes / kWantedPieces + kPage - 1) / kPage * kPage;
-  return std::clamp(wanted, kLeastPiece, kMostPiece);
+  const auto part = [&](std::size_t parts) { return (bytes / parts + kPage - 1) / kPage * kPage; };
+  if (bytes < 2 * kLeastPiece) return std::max(part(2), kPage);
+  return std::clamp(part(kWantedPieces), kLeastPiece, kMostPiece);
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ constexpr std::size_t kBufferedPiece = 256 << 10;
 /// each take up to a fifth longer.
 constexpr std::size_t kCopiedPiece = 2 << 20;
 /// The length from which the sender is asked to copy, too, if the kernel copies.
-constexpr std::size_t kJointBytes = 512 << 10;
+constexpr std::size_t kJointBytes = 128 << 10;
+/// The same for answers: their bytes go from one core to the other in any case. The receiver of a
+/// stream has the places of its messages in its cache, and would lose them to the sender.
+constexpr std::size_t kJointAnswer = 64 << 10;
 /// The same for memory that this rank maps: shorter messages stay in the second caches.
 constexpr std::size_t kJointMapped = 4 << 20;
 
@@ -41,15 +44,17 @@ void MessageReader::add(Incoming& message, std::uint64_t address, std::uint32_t 
 
 /// Returns true for a message that two cores copy sooner than one. A sum is made by one, and a
 /// sender that cannot be looked at could end unseen.
-bool MessageReader::is_for_two(const Message& reading) const noexcept {
+bool MessageReader::is_for_two(const Message& reading, bool is_answer) const noexcept {
   const MessageSink& sink = reading.message->sink;
+  const std::size_t by_kernel = is_answer ? kJointAnswer : kJointBytes;
   return memory_.is_readable() && !sink.reduction && !sink.was_read_by_others &&
-         sink.memory.size() >= (reading.from.empty() ? kJointBytes : kJointMapped);
+         sink.memory.size() >= (reading.from.empty() ? by_kernel : kJointMapped);
 }
 
-std::optional<MessageReader::Invitation> MessageReader::invite() {
+std::optional<MessageReader::Invitation> MessageReader::invite(bool is_answer) {
   Message& oldest = messages_.front();
-  if (oldest.copy != 0 || oldest.message->moved > 0 || !is_for_two(oldest)) return std::nullopt;
+  if (oldest.copy != 0 || oldest.message->moved > 0 || !is_for_two(oldest, is_answer))
+    return std::nullopt;
   if (++copies_ == 0) ++copies_;
   oldest.copy = copies_;
   joint_.begin(oldest.copy);

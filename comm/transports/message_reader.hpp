@@ -45,7 +45,8 @@ class MessageReader {
     std::span<std::byte> into{};
   };
   /// Returns the invitation for the oldest message, once, if it is long and none of it is there.
-  std::optional<Invitation> invite();
+  /// `is_answer` is true if this rank has sent to the peer since the message before.
+  std::optional<Invitation> invite(bool is_answer);
 
   struct Read {
     bool has_moved = false;
@@ -69,7 +70,7 @@ class MessageReader {
     std::uint32_t own_pieces = 0;
   };
 
-  bool is_for_two(const Message& reading) const noexcept;
+  bool is_for_two(const Message& reading, bool is_answer) const noexcept;
   void read_next(const Message& reading);
   bool read_claimed(Message& reading);
   void read_piece(const Message& reading, std::uint32_t piece);

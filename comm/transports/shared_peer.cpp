@@ -158,6 +158,7 @@ void SharedPeer::put_long(Outgoing& message) {
   descriptor.set(terms);
   put(descriptor);
   message.moved = 0;
+  has_sent_long_ = true;
 }
 
 void SharedPeer::put(const Descriptor& descriptor) {
@@ -469,10 +470,11 @@ void SharedPeer::invite(const MessageReader::Invitation& invited) {
 bool SharedPeer::read() {
   // A peer that reads a message of this rank meanwhile has enough to do.
   if (offered_.size() == unread_copies_) {
-    if (const auto invited = reader_.invite()) invite(*invited);
+    if (const auto invited = reader_.invite(has_sent_long_)) invite(*invited);
   }
   const MessageReader::Read read = reader_.read();
   if (read.done == nullptr) return read.has_moved;
+  has_sent_long_ = false;
   answer(DescriptorKind::ack, {.request = read.request});
   events_.received(*read.done);
   return true;

@@ -179,6 +179,7 @@ class SharedPeer {
   Note last_taken_{};  ///< The last note that has come.
   /// The last descriptor of `receive_now`: to make a new one for each takes as long as a message.
   Descriptor taken_{};
+  bool has_sent_long_ = false;  ///< Since the last long message has come.
   bool has_put_ = false;
 };
 

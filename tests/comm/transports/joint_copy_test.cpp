@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -80,12 +81,21 @@ struct JointMessage {
   bool is_received() const { return receiver.reports.received_messages == 1; }
 };
 
+/// Returns the answer to the message that was put with this number.
+Descriptor ack_of(std::uint32_t request) {
+  Descriptor descriptor{.kind = DescriptorKind::ack};
+  descriptor.set({.request = request});
+  return descriptor;
+}
+
 TEST_SUITE_BEGIN("comm/joint_copy");
 
 TEST_CASE("the pieces of a message are all of it, once") {
   for (const std::size_t bytes :
-       {std::size_t{512 << 10}, std::size_t{(512 << 10) + 1}, std::size_t{100'000'003}}) {
+       {std::size_t{1}, std::size_t{64 << 10}, std::size_t{(512 << 10) - 1}, std::size_t{512 << 10},
+        std::size_t{(512 << 10) + 1}, std::size_t{100'000'003}}) {
     CAPTURE(bytes);
+    CHECK(copy_pieces(bytes) >= (bytes > 4096 ? 2U : 1U));
     std::size_t end = 0;
     for (std::uint32_t i = 0; i < copy_pieces(bytes); ++i) {
       const CopyPiece piece = copy_piece(bytes, i);
@@ -246,12 +256,50 @@ TEST_CASE("a receiver that gives up does not wait for a sender that is stopped")
   Incoming message{.tag = {1}, .sink = {here}};
   MessageReader reader(memory, *joint, stores);
   reader.add(message, test::address_of(here.data()), 5);
-  const auto invited = reader.invite();
+  const auto invited = reader.invite(false);
   REQUIRE(invited);
   REQUIRE(joint->claim(invited->copy, copy_pieces(kLongMessage)));
   const auto began = std::chrono::steady_clock::now();
   reader.forget();
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3));
+}
+
+TEST_CASE("the sender of an answer is asked to copy shorter messages, too") {
+  constexpr std::size_t kShort = 64 << 10;
+  for (const auto& [bytes, is_answer, is_asked] :
+       {std::tuple{kShort, true, true}, std::tuple{kShort, false, false},
+        std::tuple{kShort - 1, true, false}, std::tuple{2 * kShort, false, true},
+        std::tuple{2 * kShort - 1, false, false}}) {
+    JointCopy joint{};
+    SharedStores stores;
+    const std::vector<std::byte> there(bytes, std::byte{5});
+    std::vector<std::byte> here(bytes);
+    Incoming message{.tag = {1}, .sink = {here}};
+    MessageReader reader(test::own_memory(), joint, stores);
+    reader.add(message, test::address_of(there.data()), 5);
+    CHECK(reader.invite(is_answer).has_value() == is_asked);
+    while (reader.read().done == nullptr) {
+    }
+    CHECK(here == there);
+  }
+}
+
+TEST_CASE("a message is an answer if this rank has sent one since the last one came") {
+  JointMessage pair(64 << 10);
+  SharedPeer& receiver = pair.receiver.peer;
+  const auto next_put = [&] { return test::taken_from(*pair.back)->kind; };
+  receiver.progress();
+  CHECK(next_put() == DescriptorKind::ack);
+  Outgoing question{.tag = {2}, .bytes = pair.into};
+  receiver.send(question);
+  CHECK(next_put() == DescriptorKind::announce);
+  pair.there->put(ack_of(0), BarrierMaker::each);  // The question has been read.
+  Outgoing answer{.tag = {3}, .bytes = pair.from};
+  pair.sender.peer.send(answer);
+  Incoming awaited{.tag = {3}, .sink = {pair.into}};
+  receiver.receive(awaited);
+  receiver.progress();
+  CHECK(next_put() == DescriptorKind::join);
 }
 
 TEST_CASE("a sender whose end could not be seen is not asked to copy") {
@@ -263,7 +311,7 @@ TEST_CASE("a sender whose end could not be seen is not asked to copy") {
     Incoming message{.tag = {1}, .sink = {here}};
     MessageReader reader(is_seen ? test::own_memory() : PeerMemory(), joint, stores);
     reader.add(message, there, 5);
-    CHECK(reader.invite().has_value() == is_seen);
+    CHECK(reader.invite(false).has_value() == is_seen);
     while (reader.read().done == nullptr) {
     }
     CHECK(here == there);
