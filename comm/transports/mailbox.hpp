@@ -39,7 +39,7 @@ enum class DescriptorKind : std::uint8_t {
 enum class NoteForm : std::uint8_t {
   none,
   whole,
-  next  ///< It is the note before, of the same sender, with its count one higher.
+  next  ///< The note before, of the same sender, with its count one higher.
 };
 
 /// A message, or news of one, that a rank puts for another. In the ring it is as long as its used

@@ -51,7 +51,7 @@ class MessageReader {
   struct Read {
     bool has_moved = false;
     Incoming* done = nullptr;   ///< The message if all of it is there.
-    std::uint32_t request = 0;  ///< Its sender's number.
+    std::uint32_t request = 0;  ///< The number that the sender gave it.
   };
   /// Reads one piece of the oldest message. Throws ErrorKind::remote.
   Read read();

@@ -27,7 +27,8 @@ struct PairMemory {
   std::span<const std::byte> staged_by_peer;
   const SharedHeap& heap;
   PeerHeap heap_of_peer;
-  PeerMemory memory_of_peer{};  ///< What the peer does not share, if the kernel may read it.
+  PeerMemory
+      memory_of_peer{};  ///< Memory of the peer that is not shared, if the kernel may read it.
 };
 
 /// Everything of SharedMemoryTransport that concerns one pair of ranks.
@@ -86,8 +87,9 @@ class SharedPeer {
   };
   /// A message that the peer has not answered yet.
   struct Offered {
-    Outgoing* message = nullptr;                 ///< Null if it has been copied.
-    std::optional<StagedMessages::Copy> copy{};  ///< Its copy. The message may be done.
+    Outgoing* message = nullptr;  ///< Null if it has been copied.
+    std::optional<StagedMessages::Copy>
+        copy{};  ///< Set if a copy was made: the message may be done.
   };
   /// A message to the peer of which this rank copies pieces, too.
   struct Joined {
@@ -158,12 +160,12 @@ class SharedPeer {
   PeerHeap heap_;
   PeerMemory memory_;
   SharedStores into_ring_;    ///< The stores of bytes for the peer.
-  SharedStores into_places_;  ///< Those of messages, which the peer may have read.
+  SharedStores into_places_;  ///< The stores to places of messages, which the peer may have read.
   MessageReader reader_;
   std::optional<Joined> joined_;
   TransportEvents& events_;
   UnaskedBytes& unasked_;
-  BarrierMaker barrier_maker_;  ///< Of what is put for the peer.
+  BarrierMaker barrier_maker_;  ///< The barriers belong to what is put for the peer.
 
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;
@@ -179,7 +181,7 @@ class SharedPeer {
   Note last_taken_{};  ///< The last note that has come.
   /// The last descriptor of `receive_now`: to make a new one for each takes as long as a message.
   Descriptor taken_{};
-  bool has_sent_long_ = false;  ///< Since the last long message has come.
+  bool has_sent_long_ = false;  ///< True if it did so since the last long message has come.
   bool has_put_ = false;
 };
 

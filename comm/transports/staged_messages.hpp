@@ -71,8 +71,8 @@ class StagedMessages {
   std::span<std::byte> memory_;
   TransportEvents& events_;
   SharedStores stores_;
-  std::vector<bool> is_used_;  ///< By unit.
-  std::vector<State> copies_;  ///< By the copy's first unit.
+  std::vector<bool> is_used_;  ///< An entry for each unit.
+  std::vector<State> copies_;  ///< A copy has the number of its first unit.
   std::vector<Copy> open_;     ///< The copies with messages that are not done.
 };
 
