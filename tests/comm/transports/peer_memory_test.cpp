@@ -90,7 +90,7 @@ TEST_CASE("reading what is not there is the other rank's fault") {
 }
 
 TEST_CASE("what is announced is read where its sender has it, stored or reduced") {
-  std::vector<float> there(100'001);
+  std::vector<float> there(30'001);  // Too few for the sender to copy a part.
   std::iota(there.begin(), there.end(), 0.0F);
   for (const bool reduces : {false, true}) {
     CAPTURE(reduces);
@@ -101,7 +101,7 @@ TEST_CASE("what is announced is read where its sender has it, stored or reduced"
         reduces ? std::optional(Reduction{ElementType::float32, ReduceOp::sum}) : std::nullopt);
     CHECK(announced.reports.received_messages == 1);
     CHECK(here.front() == (reduces ? 0.5F : 0.0F));
-    CHECK(here.back() == 100'000 + (reduces ? 0.5F : 0.0F));
+    CHECK(here.back() == 30'000 + (reduces ? 0.5F : 0.0F));
     const auto answer = test::taken_from(*announced.out);
     REQUIRE(answer);
     CHECK(answer->kind == DescriptorKind::ack);
