@@ -396,7 +396,7 @@ void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
   if (message.moved == message.sink.memory.size()) events_.received(message);
 }
 
-/// Returns a message that has been offered or announced; null if there is none.
+/// Returns a message that has been offered or announced; null for a number without one.
 Outgoing* SharedPeer::offered(std::uint32_t request) {
   const Offered* const found = offered_.find(request);
   return found == nullptr ? nullptr : found->message;

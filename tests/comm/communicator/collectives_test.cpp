@@ -346,18 +346,25 @@ TEST_CASE("a reduce-scatter leaves each rank its block of the reduction") {
   }
 }
 
+/// Returns the result of an all-to-all on each rank.
+template <class T>
+std::vector<std::vector<T>> all_to_all_of(auto& ranks, const std::vector<std::vector<T>>& inputs) {
+  std::vector<std::vector<T>> results(inputs.size(), std::vector<T>(inputs[0].size()));
+  run_ranks(ranks, [&](Communicator& comm) {
+    const std::size_t r = index(comm.rank());
+    comm.all_to_all(std::as_bytes(std::span(inputs[r])),
+                    std::as_writable_bytes(std::span(results[r])));
+  });
+  return results;
+}
+
 TEST_CASE("blocks that are too long for the caches arrive whole, the own one, too") {
   constexpr std::size_t kBlock = (std::size_t{2} << 20) + 3;
   constexpr std::size_t kSize = 3;
   for (const SharedMemory shared_memory : kBoth) {
     auto ranks = communicators_in_process(kSize, 20s, shared_memory);
     const auto inputs = contributions<std::int8_t>(kSize, kBlock * kSize);
-    std::vector<std::vector<std::int8_t>> results(kSize, std::vector<std::int8_t>(kBlock * kSize));
-    run_ranks(ranks, [&](Communicator& comm) {
-      const std::size_t r = index(comm.rank());
-      comm.all_to_all(std::as_bytes(std::span(inputs[r])),
-                      std::as_writable_bytes(std::span(results[r])));
-    });
+    const auto results = all_to_all_of(ranks, inputs);
     for (std::size_t to = 0; to < kSize; ++to)
       for (std::size_t from = 0; from < kSize; ++from)
         CHECK(std::ranges::equal(std::span(results[to]).subspan(from * kBlock, kBlock),
@@ -372,14 +379,7 @@ TEST_CASE("in an all-to-all every rank gets its block of every other") {
       for (const std::size_t block : {0, 1, 97, 20'011}) {
         const auto n = static_cast<std::size_t>(size);
         const auto inputs = contributions<std::int64_t>(size, block * n);
-        std::vector<std::vector<std::int64_t>> results(n, std::vector<std::int64_t>(block * n));
-
-        run_ranks(ranks, [&](Communicator& comm) {
-          const std::size_t r = index(comm.rank());
-          comm.all_to_all(std::as_bytes(std::span(inputs[r])),
-                          std::as_writable_bytes(std::span(results[r])));
-        });
-
+        const auto results = all_to_all_of(ranks, inputs);
         std::size_t wrong = 0;
         for (std::size_t to = 0; to < n; ++to)
           for (std::size_t from = 0; from < n; ++from)

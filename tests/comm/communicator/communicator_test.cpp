@@ -143,7 +143,7 @@ TEST_CASE("a rank that dies ends the call of the others with its name") {
 TEST_CASE("what a rank has copied for others arrives though the rank has left") {
   auto ranks = communicators_in_process(3, 5s);
   std::vector<std::byte> sent(300'000, std::byte{7});
-  ranks[0].broadcast(sent, {0});  // It waits for nobody.
+  ranks[0].broadcast(sent, {0});  // No other rank has to call it first.
   ranks.erase(ranks.begin());
   for (Communicator& other : ranks) {
     std::vector<std::byte> received(sent.size());
